@@ -24,15 +24,17 @@ PATIENCE = 60
 
 SEND = r"""
 import sys, time, pylsl
-name, source = sys.argv[1:3]
-info = pylsl.StreamInfo(name, "EEG", 3, 100, "float32", source)
-info.desc().append_child("amplifier").append_child_value("serial", "4711")
+name, source, format = sys.argv[1:4]
+info = pylsl.StreamInfo(name, "EEG", 3, 100, format, source)
+info.desc().append_child("amplifier").append_child_value("serial", "4711").append_child_value("maker", "ä & <Söhne>")
+for label in ("Fp1", "Fp2", "Cz"):
+    info.desc().append_child("channels").append_child("channel").append_child_value("label", label)
 outlet = pylsl.StreamOutlet(info)
 print("ready", flush=True)
-number = 0
+number, value = 0, str if format == "string" else int
 while True:
-    number += 1
-    outlet.push_sample([number, -number, 0.5], number / 100 + 7)
+    number = number % 30000 + 1
+    outlet.push_sample([value(number), value(-number), value(7)], number / 100 + 7)
     time.sleep(0.01)
 """
 RECEIVE = r"""
@@ -48,9 +50,23 @@ samples, stamps = [], []
 while len(stamps) < 100:
     sample, stamp = inlet.pull_sample(10)
     samples.append(sample); stamps.append(stamp)
-print(json.dumps({"samples": samples, "stamps": stamps, "offset": offset, "desc": info.desc().child("amplifier").child_value("serial"),
+# Numbers of every format, and of texts.
+samples = [[float(value) for value in sample] for sample in samples]
+print(json.dumps({"samples": samples, "stamps": stamps, "offset": offset, "desc": info.as_xml().partition("<desc>")[2],
     "description": [info.name(), info.type(), info.channel_count(), info.nominal_srate(), info.channel_format(), info.source_id()],
     "count": len(found)}))
+"""
+# A thief asks each port for the description and the samples, without looking for the stream first.
+TAKE = r"""
+import contextlib, json, socket, sys
+host, ports, got = sys.argv[1], json.loads(sys.argv[2]), ""
+for port in ports:
+    for question in (b"LSL:fullinfo\r\n", b"LSL:streamfeed\r\n0 0\r\n", b"LSL:streamfeed/110 \r\nData-Protocol-Version: 110\r\n\r\n"):
+        with contextlib.suppress(OSError), socket.create_connection((host, port), 2) as link:
+            link.settimeout(2)
+            link.sendall(question)
+            got += link.recv(4096).decode(errors="replace")
+print(json.dumps(got))
 """
 
 
@@ -89,14 +105,20 @@ class Computer:
             process.wait(20)
             process.stdout.close()
 
-    def sends(self, name: str, source: str):
-        return self.running(sys.executable, "-c", SEND, name, source, until="ready")
+    def sends(self, name: str, source: str, format: str = "float32"):
+        return self.running(sys.executable, "-c", SEND, name, source, format, until="ready")
 
     def gateway(self, *options: str):
         return self.running(PROGRAM, "gateway", *options, until="Ctrl-C")
 
     def receives(self, name: str, patience: float = 15):
-        done = subprocess.run(self.command(sys.executable, "-c", RECEIVE, name, str(patience)), env=self.environment,
+        return self.answers(RECEIVE, name, str(patience))
+
+    def takes(self, host: str, ports: list[int]) -> str:
+        return self.answers(TAKE, host, json.dumps(ports))
+
+    def answers(self, script: str, *words: str):
+        done = subprocess.run(self.command(sys.executable, "-c", script, *words), env=self.environment,
                               capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
@@ -113,7 +135,8 @@ def says(process, text: str) -> bool:
 
 
 def same(original, copy) -> None:
-    assert original["description"] == copy["description"] and original["desc"] == copy["desc"] == "4711", (original, copy)
+    assert original["description"] == copy["description"] and original["desc"] == copy["desc"], (original, copy)
+    assert "4711" in copy["desc"] and "Söhne" in copy["desc"] and copy["desc"].count("<label>") == 3, copy
     assert abs(original["offset"] - copy["offset"]) < 0.05, (original["offset"], copy["offset"])
     for sample, stamp in zip(copy["samples"], copy["stamps"], strict=True):
         assert stamp == sample[0] / 100 + 7 and sample[1] == -sample[0], (sample, stamp)
@@ -167,9 +190,13 @@ def check_outward(lab: Computer, guest: Computer) -> None:
     with lab.sends("Sealed", "sealed-1"):
         assert guest.receives("Sealed", 3) is None, "a stranger sees no sealed stream"
         original = lab.receives("Sealed")
-        with lab.gateway("--out"):
+        with lab.gateway("--out") as gateway:
             same(original, guest.receives("Sealed"))
+            ports = ports_of(gateway)
+            assert "<name>Sealed</name>" in guest.takes("127.0.0.1", ports), "the thief knows how to ask"
             other = Computer(B, user=1234)
+            assert other.takes("127.0.0.1", ports) == "", "another user gets nothing at the port itself"
+            assert Computer(C).takes("10.99.0.2", ports) == "", "another computer gets nothing at the port itself"
             assert other.receives("Sealed", 5) is None, "another user of the computer gets nothing"
             assert Computer(C).receives("Sealed", 5) is None, "another computer gets nothing"
             with lab.gateway() as inward, contextlib.suppress(TimeoutError):
@@ -177,6 +204,26 @@ def check_outward(lab: Computer, guest: Computer) -> None:
                 assert lab.receives("Sealed")["count"] == 1, "both directions at once make no loop"
                 assert inward.poll() is None
     print("ok: sealed streams are plain for this user on this computer, and for no one else")
+
+
+def check_formats(lab: Computer, guest: Computer) -> None:
+    for format in ("int16", "string"):
+        with guest.sends(f"Of {format}", f"{format}-1", format):
+            original = guest.receives(f"Of {format}")
+            with lab.gateway():
+                same(original, lab.receives(f"Of {format}"))
+        with lab.sends(f"Out {format}", f"out-{format}-1", format):
+            original = lab.receives(f"Out {format}")
+            with lab.gateway("--out"):
+                same(original, guest.receives(f"Out {format}"))
+    print("ok: whole numbers and texts pass in both directions")
+
+
+def ports_of(process) -> list[int]:
+    """Where a program listens, on TCP."""
+    shown = subprocess.run(["ip", "netns", "exec", B, "ss", "-Htlnp"], capture_output=True, text=True, check=True).stdout
+    lines = [line.split() for line in shown.splitlines() if f"pid={process.pid}," in line]
+    return sorted({int(line[3].rpartition(":")[2]) for line in lines})
 
 
 def check_stripped(lab: Computer, guest: Computer) -> None:
@@ -203,11 +250,12 @@ def main() -> None:
         check_inward(lab, guest)
         check_outward(lab, guest)
         check_far(lab, guest)
+        check_formats(lab, guest)
         check_stripped(lab, guest)
     finally:
         for space in (A, B, C):
             run(f"ip netns del {space}")
-    print("test result: ok. 4 passed; 0 failed")
+    print("test result: ok. 5 passed; 0 failed")
 
 
 if __name__ == "__main__":

@@ -153,40 +153,81 @@ def without_a_network_every_command_ends():
     assert machine.keys("status").returncode == 0
 
 
-def on_a_disk(name: str, fill: str) -> None:
-    """Every command on a disk of its own, which `fill` makes useless; nothing of the keys is lost."""
-    source = lab(name)
-    request = Machine(SCRATCH / f"{name}-asks").does("new-device", "asks").split()[-1]
+@contextlib.contextmanager
+def on_a_disk(name: str, fill: str, source: Machine | None = None):
+    """A machine with the keys of `source` on a disk of its own, which `fill` makes useless."""
     disk = SCRATCH / f"{name}-disk"
-    disk.mkdir()
+    disk.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "tmpfs", disk], check=True)
     try:
         machine = Machine(disk / "keys")
-        shutil.copytree(source.folder, machine.folder)
-        before = machine.files()
-        machine.more = {"XDG_RUNTIME_DIR": str(disk / "runtime")}
-        machine.config = disk / "lsl_api.cfg"
-        shutil.copy(source.config, machine.config)
+        if source:
+            shutil.copytree(source.folder, machine.folder)
+        machine.more = {"XDG_RUNTIME_DIR": str(disk / "runtime"), "HOME": str(disk)}
+        machine.config = shutil.copy(machine.config, disk / "lsl_api.cfg")
         subprocess.run(["bash", "-c", fill, "fill", str(disk)], check=True)
-        for words, said in commands(request, disk):
+        yield machine
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+FULL = 'dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null; exit 0'
+READ_ONLY = 'mount -o remount,ro "$1"'
+
+
+def nothing_is_lost(name: str, fill: str) -> None:
+    """Every command on a machine of a lab, whose disk is useless."""
+    source = lab(name)
+    request = Machine(SCRATCH / f"{name}-asks").does("new-device", "asks").split()[-1]
+    with on_a_disk(name, fill, source) as machine:
+        before = machine.files()
+        for words, said in commands(request, machine.folder.parent):
             done = machine.keys(*words, said=said)
             judge(words, done)
             if words[0] in ("issue", "export", "revoke", "rotate", "backup"):
                 assert done.returncode == 3, (words, done)
             assert machine.files() == before, (words, done, sorted(machine.files()), sorted(before))
         assert machine.keys("status").returncode == 0
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 @test
 def on_a_full_disk_nothing_is_lost():
-    on_a_disk("full", 'dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null; exit 0')
+    nothing_is_lost("full", FULL)
 
 
 @test
 def on_a_disk_that_is_read_only_nothing_is_lost():
-    on_a_disk("readonly", 'mount -o remount,ro "$1"')
+    nothing_is_lost("readonly", READ_ONLY)
+
+
+@test
+def on_a_useless_disk_no_machine_begins():
+    source, bundle, sheet = lab("begins"), SCRATCH / "begins.bundle", SCRATCH / "begins.backup"
+    source.does("export", str(bundle))
+    words = words_of(source.does("backup", str(sheet)))
+    device = Machine(SCRATCH / "begins-waits")
+    certificate = source.does("issue", "--yes", device.does("new-device", "Waits").split()[-1])
+    begins = [(None, ("init",), ""), (None, ("new-device", "Room"), ""), (None, ("import", str(bundle)), ""),
+              (None, ("recover", str(sheet)), words), (device, ("trust",), certificate)]
+    for fill in (FULL, READ_ONLY):
+        for start, command, said in begins:
+            with on_a_disk("begins", fill, start) as machine:
+                before = machine.files() if start else {}
+                done = machine.keys(*command, said=said)
+                judge(command, done)
+                left = machine.files() if machine.folder.exists() else {}
+                # The lock of the folder is an empty file.
+                left, before = ({name: content for name, content in files.items() if name != "lab.lock"} for files in (left, before))
+                assert done.returncode == 3 and left == before, (command, fill, done, sorted(left))
+    # The same does begin where there is a disk.
+    for start, command, said in begins:
+        machine = start or Machine(SCRATCH / f"begins-{command[0]}")
+        machine.does(*command, said=said)
+
+
+def words_of(sheet: str) -> str:
+    """The words of a recovery sheet."""
+    return " ".join(re.findall(r"^  (?:words)? +((?:[a-z]+ ){3}[a-z]+)$", sheet, re.MULTILINE))
 
 
 @test
@@ -244,8 +285,7 @@ def a_command_that_was_killed_goes_on_where_it_is_run_again():
         # The key of a certificate that was on record and not yet installed is with no one.
         assert states(machine)["1"] == "revoked" and "in force   require" in machine.does("status"), (step, states(machine))
     source = lab("killed-recover")
-    sheet = source.does("backup", str(SCRATCH / "killed.backup"))
-    words = " ".join(re.findall(r"^  (?:words)? +((?:[a-z]+ ){3}[a-z]+)$", sheet, re.MULTILINE))
+    words = words_of(source.does("backup", str(SCRATCH / "killed.backup")))
     recover = ("recover", str(SCRATCH / "killed.backup"))
     for step, machine in killed_at_each_step(lambda step: Machine(SCRATCH / f"killed-recover{step}"), recover, words):
         machine.does(*recover, said=words)

@@ -11,6 +11,8 @@ import subprocess
 import termios
 import time
 
+import pyxdf
+
 from test_xdf_cli import PATIENCE, SCHWANN, lab  # noqa: F401
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -20,13 +22,15 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class Terminal:
     """The program in a terminal of its own, and what it has painted there."""
 
-    def __init__(self, lab, *arguments, columns=120, rows=40, **variables):
+    def __init__(self, lab, *arguments, columns=120, rows=40, takes_keys=False, **variables):
         self.began = time.monotonic()
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         env = {**lab.env, "TERM": "xterm", **variables}
         self.process = subprocess.Popen([SCHWANN, *map(str, arguments)], cwd=lab.folder, env=env, stdin=slave,
-                                        stdout=slave, stderr=slave, start_new_session=True)
+                                        stdout=slave, stderr=slave, start_new_session=True,
+                                        # Who reads keys has the terminal, as a shell arranges it.
+                                        preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if takes_keys else None)
         os.close(slave)
         self.painted = ""
 
@@ -36,6 +40,11 @@ class Terminal:
             assert time.monotonic() < self.began + PATIENCE, self.painted
             self.painted += os.read(self.master, 65536).decode()
         return time.monotonic() - self.began
+
+    def types(self, keys):
+        """Types; what was painted before counts no more."""
+        self.painted = ""
+        os.write(self.master, keys.encode())
 
     def end(self):
         """Ends it as Ctrl-C does; returns its exit code."""
@@ -131,6 +140,39 @@ def test_recording_shows_progress_and_ends_with_a_summary(lab):
         page = terminal.page()
         assert "seen.xdf" in page[0] and any("none" in line for line in page), page
         assert all(len(line) <= 60 for line in page[2:]), page
+
+
+def test_keys_drive_a_recording(lab):
+    with fakes(lab, "counter:2@100"):
+        terminal = Terminal(lab, "record", "--control", "127.0.0.1:0", "--control-file", "control", "--folder", "data", takes_keys=True)
+        terminal.wait("keys: r record, q quit")
+        terminal.types("r")
+        terminal.wait(r"Fake counter:2@100 +recording")
+        terminal.types("aleft hnd\x7f\x7fand")
+        terminal.wait("note: left hand_")
+        terminal.types("\r")
+        terminal.wait("keys: n next run, a annotate, s stop")
+        terminal.types("athrown away\x1b")
+        terminal.wait("keys: n next run")
+        terminal.types("n")
+        wait_for_files(lab, 2)
+        terminal.types("s")
+        terminal.wait("keys: r record, q quit")
+        terminal.types("q")
+        assert terminal.process.wait(timeout=PATIENCE) == 0
+    notes = []
+    for path in wait_for_files(lab, 2):
+        streams, _ = pyxdf.load_xdf(str(path))
+        assert any(stream["info"]["name"] == ["Fake counter:2@100"] for stream in streams)
+        notes += [row[0] for stream in streams if stream["info"]["name"] == ["Annotations"] for row in stream["time_series"]]
+    assert notes == ["left hand"]
+
+
+def wait_for_files(lab, count):
+    deadline = time.monotonic() + PATIENCE
+    while len(files := sorted((lab.folder / "data").rglob("*.xdf"))) < count:
+        assert time.monotonic() < deadline, files
+    return files
 
 
 COMPLETE = """

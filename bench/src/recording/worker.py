@@ -10,9 +10,11 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 import uuid
 from collections.abc import Iterator
 
@@ -117,7 +119,8 @@ def record() -> None:
 
 
 def start() -> None:
-    """From the command to the first sample that is in the file. The stream is there; neither program knows of it."""
+    """From the command to the first sample that is in the file. The stream is there; neither program knows of it. And from the order
+    to a recorder of ours that waits and knows it."""
     rivals = [OURS, AGAIN, LABRECORDER]
     waits = {rival: [] for rival in rivals}
     with sending("counter:8@1000/int16"):
@@ -125,9 +128,37 @@ def start() -> None:
             got, path = recorded(rival, 3.0)
             # One clock for all on this computer: that of LSL is the monotonic one.
             waits[rival].append(float(the_stream(path)["time_stamps"][0] - got["began"]))
+        figure("order to first sample, stream known", "s", [ordered() for _ in range(rounds(10, 2))], "<= 0.05")
     for rival in rivals:
         figure(f"command to first sample, {rival}", "s", waits[rival])
     compare("command to first sample", waits[OURS], waits[LABRECORDER], waits[AGAIN], "<= 1")
+
+
+def ordered() -> float:
+    """From an order over HTTP, as any program gives it, to the first sample that is in the file."""
+    folder = FOLDER / "ordered"
+    line = [PROGRAM, "record", "--control", "127.0.0.1:0", "--control-file", str(FOLDER / "control"), "--folder", str(folder), "--json"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        origin, _, token = json.loads(process.stdout.readline())["control"]["record"].partition("/?token=")
+
+        def order(what: str) -> None:
+            urllib.request.urlopen(f"{origin}/api/record?token={token}&order={what}", data=b"", timeout=60).close()
+
+        # It has found the stream by then.
+        time.sleep(2)
+        began = time.monotonic()
+        order("start")
+        time.sleep(1)
+        order("stop")
+    finally:
+        process.kill()
+        process.communicate()
+    (path,) = folder.rglob("*.xdf")
+    first = float(the_stream(path)["time_stamps"][0])
+    shutil.rmtree(folder)
+    return first - began
 
 
 def read() -> None:
@@ -152,6 +183,9 @@ def use() -> None:
     name = f"{size / 1e9:.1f} GB"
     opened = [timed([PROGRAM, "info", str(path)]) for _ in range(rounds(10, 2))]
     figure(f"{name}, `info` by the index", "s", opened, "<= 0.1")
+    pictures = [first_picture(path) for _ in range(rounds(10, 2))]
+    figure(f"{name}, `dash` to the first picture", "s", [whole for whole, _ in pictures])
+    figure(f"{name}, asked to shown on an open page", "s", [shown for _, shown in pictures], "<= 0.1")
     figure(f"{name}, `info --full`", "GB/s", [size / timed([PROGRAM, "info", "--full", str(path)]) / 1e9 for _ in range(2)], ">= 1")
     path.unlink()
     path = made(2.0 * SCALE)
@@ -165,6 +199,37 @@ def use() -> None:
             file.unlink()
         target.rmdir()
     path.unlink()
+
+
+def first_picture(path: pathlib.Path) -> tuple[float, float]:
+    """Seconds from the command, and from the page's question, to the first frame of ten seconds in the middle of the recording."""
+    import websocket
+
+    began = time.monotonic()
+    process = subprocess.Popen([PROGRAM, "dash", "--no-browser", "--port", "0", str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        url = process.stdout.readline().partition("dashboard: ")[2].strip()
+        origin, _, token = url.partition("/?token=")
+        page = websocket.create_connection(f"{origin.replace('http', 'ws')}/live?token={token}", timeout=60, origin=origin)
+
+        def hear(kind: str) -> dict:
+            while True:
+                message = page.recv()
+                if isinstance(message, bytes) or json.loads(message)["type"] == kind:
+                    return {} if isinstance(message, bytes) else json.loads(message)
+
+        span, rows = hear("hello")["recording"], hear("streams")["streams"]
+        asked, until = time.monotonic(), (span["from"] + span["until"]) / 2
+        page.send(json.dumps({"type": "show", "view": 0, "generation": 1, "stream": rows[0]["id"], "columns": 1000, "window": 10.0, "until": until}))
+        while not isinstance(page.recv(), bytes):
+            pass
+        shown = time.monotonic()
+        page.close()
+    finally:
+        process.kill()
+        process.communicate()
+    return shown - began, shown - asked
 
 
 def made(gigabytes: float) -> pathlib.Path:

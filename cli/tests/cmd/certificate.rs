@@ -75,6 +75,11 @@ fn a_member_signs_and_a_person_endorses() {
     assert!(code == Some(0) && out.contains("reviewed: M. Curie"), "{out}");
     let (code, out) = run(&lab, &[], &["verify", "x.xdf"]);
     assert!(code == Some(0) && out.contains("no member of"), "{out}");
+    let foreign = lab.path("foreign");
+    let foreign = [("SCHWANN_KEYS", foreign.to_str().expect("text")), ("SCHWANN_SECURITY", "require")];
+    assert_eq!(run(&lab, &foreign, &["keys", "init", "--unprotected"]).0, Some(0));
+    let (code, out) = run(&lab, &foreign, &["verify", "x.xdf"]);
+    assert!(code == Some(1) && out.contains("of ANOTHER LAB"), "{out}");
     let text = fs::read_to_string(lab.path("x.xdf.cert.json")).expect("a certificate");
     fs::write(lab.path("x.xdf.cert.json"), text.replacen("\"sig\": \"", "\"sig\": \"A", 1)).expect("a file");
     let (code, out) = run(&lab, &variables, &["verify", "x.xdf"]);
