@@ -3,8 +3,8 @@
 Usage: doctor.py <folder of the program> [word of a case's name]...
 
 Each case has a namespace A that sends the stream Lab and a namespace B that looks for it, joined by a cable (a veth
-pair) unless the case says otherwise. The cases stand in `doctor_networks.py`, `doctor_settings.py`, `doctor_streams.py` and
-`doctor_keys.py`.
+pair) unless the case says otherwise. The cases stand in `doctor_networks.py`, `doctor_cards.py`, `doctor_settings.py`,
+`doctor_streams.py` and `doctor_keys.py`.
 """
 
 import json
@@ -14,6 +14,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 # Each registers its cases.
+import doctor_cards  # noqa: F401
 import doctor_keys  # noqa: F401
 import doctor_networks  # noqa: F401
 import doctor_settings  # noqa: F401

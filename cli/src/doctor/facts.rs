@@ -69,13 +69,13 @@ pub(crate) struct Facts {
     pub(super) hubs: Vec<Examined>,
 }
 
-/// An IPv4 address of an interface that is up.
+/// An address of an interface that is up.
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     pub(super) name: String,
     pub(super) ip: IpAddr,
     pub(super) netmask: Option<IpAddr>,
-    pub(super) has_multicast: bool,
+    flags: InterfaceFlags,
     /// What became of multicast that we sent ourselves through it; nothing for loopback and without multicast.
     pub(super) echo: Option<Echo>,
 }
@@ -171,13 +171,7 @@ fn interfaces(config: &Config) -> Vec<Interface> {
             Address::V6(address) => (address.address.into(), address.netmask.map(IpAddr::from)),
             Address::Mac(_) => return None,
         };
-        Some(Interface {
-            has_multicast: interface.flags.contains(InterfaceFlags::MULTICAST) && !ip.is_loopback(),
-            name: interface.name,
-            ip,
-            netmask,
-            echo: None,
-        })
+        Some(Interface { name: interface.name, ip, netmask, flags: interface.flags, echo: None })
     });
     used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
 }
@@ -198,6 +192,18 @@ impl Facts {
         self.zones.iter().find(|zone| zone.interface == interface).map(|zone| zone.name.as_str())
     }
 
+    /// Whether a stream of another computer was found in a network of the interface with this name.
+    pub(super) fn sees_through(&self, name: &str) -> bool {
+        let reaches = |ip| self.interfaces.iter().any(|one| one.name == name && one.reaches(ip));
+        let is_there = |ip| !self.is_own(ip) && reaches(ip);
+        self.streams.iter().any(|stream| visit::addresses(&stream.info).any(is_there))
+    }
+
+    /// Whether an address is one of this computer.
+    fn is_own(&self, ip: IpAddr) -> bool {
+        ip.is_loopback() || self.interfaces.iter().any(|interface| interface.ip == ip)
+    }
+
     /// How many streams were found, of all sessions.
     pub(crate) fn stream_count(&self) -> usize {
         self.streams.len() + self.unvisited
@@ -205,6 +211,34 @@ impl Facts {
 }
 
 impl Interface {
+    /// Whether it may lead to other computers. WSL gives loopback an address that does not look like it.
+    pub(super) fn is_outward(&self) -> bool {
+        !self.ip.is_loopback() && !self.flags.contains(InterfaceFlags::LOOPBACK)
+    }
+
+    /// Whether multicast may be sent through it to other computers.
+    pub(super) fn has_multicast(&self) -> bool {
+        self.is_outward() && self.flags.contains(InterfaceFlags::MULTICAST)
+    }
+
+    /// Whether it is one of a network of many, such as Ethernet: these have multicast unless it was switched off.
+    pub(super) fn has_broadcast(&self) -> bool {
+        self.flags.contains(InterfaceFlags::BROADCAST)
+    }
+
+    /// Whether something is at the other end: a cable that is plugged in, or a wireless network.
+    pub(super) fn is_connected(&self) -> bool {
+        self.flags.contains(InterfaceFlags::RUNNING)
+    }
+
+    /// Whether the computer gave itself this address.
+    pub(super) fn is_link_local(&self) -> bool {
+        match self.ip {
+            IpAddr::V4(ip) => ip.is_link_local(),
+            IpAddr::V6(ip) => ip.is_unicast_link_local(),
+        }
+    }
+
     /// Whether an address is in the network of this interface.
     pub(super) fn reaches(&self, ip: IpAddr) -> bool {
         match (self.ip, self.netmask, ip) {

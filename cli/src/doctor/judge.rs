@@ -9,6 +9,7 @@ use super::{
 };
 use crate::sys::commands::{self, Side};
 
+mod cards;
 mod computer;
 mod firewall;
 mod host;

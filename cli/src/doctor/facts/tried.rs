@@ -32,7 +32,7 @@ pub(super) fn try_all(config: &Arc<Context>, addresses: &[IpAddr], interfaces: &
         let all = scope.spawn(|| search(with_peers(config, addresses)));
         let knocks = scope.spawn(|| knock_at(addresses, config));
         let unknown_peers = scope.spawn(|| unknown_peers(config));
-        for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast) {
+        for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast()) {
             interface.echo = echo(interface.ip, config);
         }
         // A thread that panicked has said so; the rest is still worth telling.

@@ -1,6 +1,6 @@
 //! Visiting every stream that was found: is it there, does its clock answer, and what is wrong with its samples?
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
@@ -101,6 +101,14 @@ pub(super) fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
         // A zone is written with its number; the standard library reads it in brackets.
         let text = if version == IpVersion::V6 { format!("[{text}]") } else { text };
         format!("{text}:{}", endpoint.data_port).parse().ok().filter(|_| endpoint.data_port != 0)
+    })
+}
+
+/// Where a stream was found, without the zone.
+pub(super) fn addresses(info: &StreamInfo) -> impl Iterator<Item = IpAddr> {
+    [IpVersion::V4, IpVersion::V6].into_iter().filter_map(move |version| {
+        let text = info.endpoint(version).address.to_string();
+        text.split('%').next()?.parse().ok()
     })
 }
 

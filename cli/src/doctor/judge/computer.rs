@@ -6,7 +6,7 @@ use std::io;
 use schwann::config::{Note, NoteKind, Outcome, PortFallback, Scope};
 
 use super::refused::mending_own;
-use super::{add, allow};
+use super::{add, allow, cards};
 use crate::doctor::{
     Finding, Weight,
     facts::{Facts, Interface},
@@ -137,7 +137,7 @@ pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
-    let outward: Vec<_> = facts.interfaces.iter().filter(|interface| !interface.ip.is_loopback()).collect();
+    let outward: Vec<_> = facts.interfaces.iter().filter(|interface| interface.is_outward()).collect();
     let is_inside = |name: &str| facts.surroundings.kind(name) == Kind::Bridge;
     if outward.iter().all(|interface| is_inside(&interface.name)) {
         let what = if outward.is_empty() {
@@ -150,16 +150,18 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
         };
         return add(findings, Weight::Fault, "loopback-only", what, commands::networks());
     }
-    if outward.iter().all(|interface| !interface.has_multicast) {
+    if outward.iter().all(|interface| !interface.has_multicast()) {
         let name = &outward[0].name;
         let what = format!("Multicast is switched off at {name}, so no query leaves and none comes in.");
         add(findings, Weight::Fault, "multicast-off", what, commands::multicast_on(name));
     }
     // A VPN or an empty bridge that takes no multicast is no fault of this computer.
-    let is_own = |interface: &&&Interface| {
+    let is_own = |interface: &&Interface| {
         !matches!(facts.surroundings.kind(&interface.name), Kind::Vpn | Kind::Bridge)
     };
-    for interface in outward.iter().filter(is_own) {
+    let own: Vec<_> = outward.iter().copied().filter(is_own).collect();
+    cards::cards(&own, facts, findings);
+    for interface in own.iter().filter(|interface| interface.is_connected()) {
         judge_echo(interface, facts, findings);
     }
     if !facts.has_multicast_route {

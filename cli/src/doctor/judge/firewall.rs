@@ -59,7 +59,7 @@ pub(super) fn allow(facts: &Facts, side: Side, protocol: &str) -> Option<String>
 fn stop<'a>(facts: &'a Facts, protocol: &str) -> Option<(&'a str, Stop)> {
     let ruleset = facts.ruleset.as_ref()?;
     let port = if protocol == "tcp" { facts.config.ports.base } else { facts.config.ports.multicast };
-    let outward = facts.interfaces.iter().filter(|interface| !interface.ip.is_loopback());
+    let outward = facts.interfaces.iter().filter(|interface| interface.is_outward());
     let mut stops = outward.filter_map(|interface| {
         let packet = Packet { interface: &interface.name, protocol, port };
         Some((interface.name.as_str(), ruleset.stops(packet)?))

@@ -32,6 +32,16 @@ pub(crate) fn addresses() -> String {
     String::from("ip -brief address")
 }
 
+/// Shows whether something is at the other end of a network's cable.
+pub(crate) fn connection(name: &str) -> String {
+    format!("ip -brief link show {name}    # NO-CARRIER: nothing is at the other end of its cable")
+}
+
+/// Shows the addresses of one network, or asks for one.
+pub(crate) fn addresses_of(name: &str) -> String {
+    format!("ip -brief address show {name}    # is the router on, and the cable in the right socket?")
+}
+
 /// Shows the networks of this computer, and switches one on.
 pub(crate) fn networks() -> String {
     String::from("ip link    # then: sudo ip link set NAME up")

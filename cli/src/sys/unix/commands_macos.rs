@@ -32,6 +32,16 @@ pub(crate) fn addresses() -> String {
     String::from("ifconfig | grep -w inet")
 }
 
+/// Shows whether something is at the other end of a network's cable.
+pub(crate) fn connection(name: &str) -> String {
+    format!("ifconfig {name}    # inactive: nothing is at the other end of its cable")
+}
+
+/// Shows the addresses of one network, or asks for one.
+pub(crate) fn addresses_of(name: &str) -> String {
+    format!("sudo ipconfig set {name} DHCP    # is the router on, and the cable in the right socket?")
+}
+
 /// Shows the networks of this computer, and switches one on.
 pub(crate) fn networks() -> String {
     String::from("networksetup -listallhardwareports    # then: sudo ifconfig NAME up")

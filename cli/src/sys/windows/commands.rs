@@ -32,6 +32,16 @@ pub(crate) fn addresses() -> String {
     String::from("ipconfig")
 }
 
+/// Shows whether something is at the other end of a network's cable.
+pub(crate) fn connection(name: &str) -> String {
+    format!("netsh interface show interface name=\"{name}\"")
+}
+
+/// Shows the addresses of one network, or asks for one.
+pub(crate) fn addresses_of(name: &str) -> String {
+    format!("ipconfig /renew \"{name}\"    # is the router on, and the cable in the right socket?")
+}
+
 /// Shows the networks of this computer, and switches one on.
 pub(crate) fn networks() -> String {
     String::from("netsh interface show interface    # then: netsh interface set interface NAME enabled")
