@@ -80,8 +80,9 @@ class Lab:
                        stdout=subprocess.DEVNULL)
         return {"SCHWANN_KEYS": environment["SCHWANN_KEYS"]}
 
-    def send(self, text: str = "[ports]\nIPv6=disable\n", more: dict[str, str] = {}) -> None:
-        process = subprocess.Popen(["ip", "netns", "exec", self.a, str(PROGRAMS / "examples" / "send_lab"), "Lab", "4", "100"],
+    def send(self, text: str = "[ports]\nIPv6=disable\n", more: dict[str, str] = {}, space: str = "") -> None:
+        """The stream Lab, in A unless another namespace is named."""
+        process = subprocess.Popen(["ip", "netns", "exec", space or self.a, str(PROGRAMS / "examples" / "send_lab"), "Lab", "4", "100"],
                                    env=self.environment(text) | more, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.stack.callback(process.communicate, timeout=20)
         if process.stdout.readline() != "sending\n":

@@ -16,6 +16,17 @@ def a_healthy_host(lab):
     lab.send()
 
 
+@case("no-stream")
+def a_healthy_network_without_a_stream(lab):
+    lab.cable()
+
+
+@case(None, exit_code=0)
+def a_healthy_network_with_streams_of_this_computer_alone(lab):
+    lab.cable()
+    lab.send(space=lab.b)
+
+
 @case("loopback-only")
 def no_network_but_loopback(lab):
     pass

@@ -44,11 +44,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             out,
             "{:#}",
             json!({
-                "streams": facts.stream_count(), "findings": findings, "host": told, "unread": doctor::unread(&facts)
+                "streams": facts.stream_count(), "own_streams": facts.own_stream_count(), "findings": findings, "host": told,
+                "unread": doctor::unread(&facts)
             })
         )?;
     } else {
-        print(&mut out, &findings, facts.stream_count())?;
+        print(&mut out, &findings, facts.stream_count(), facts.own_stream_count())?;
         if let Some(unread) = doctor::unread(&facts) {
             writeln!(out, "{unread}")?;
         }
@@ -78,7 +79,7 @@ fn mend(findings: &[Finding]) -> io::Result<()> {
     writeln!(io::stdout().lock(), "Look again: schwann doctor")
 }
 
-fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize) -> io::Result<()> {
+fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize, own: usize) -> io::Result<()> {
     for (number, finding) in findings.iter().enumerate() {
         let mark = match finding.weight {
             Weight::Fault => "FAULT  ",
@@ -88,15 +89,39 @@ fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize) -> io::
         writeln!(out, "{before}{mark}  {}\n         $ {}", finding.what, finding.fix)?;
     }
     let plural = if streams == 1 { "" } else { "s" };
-    match (findings.len(), streams) {
-        (0, 0) => writeln!(
-            out,
-            "No stream was found, and nothing on this computer explains it: is one being sent? Streams of another lab on \
-             another computer do not answer; name that computer: schwann doctor HOST"
-        ),
-        (0, _) => {
+    let elsewhere = if streams > 0 && own == streams { ONLY_OWN } else { "" };
+    match (findings.is_empty(), elsewhere) {
+        (true, "") => {
             writeln!(out, "All is well: {streams} stream{plural} found, and every one can be received.")
         }
-        (_, _) => writeln!(out, "\n{streams} stream{plural} found."),
+        (true, _) => {
+            writeln!(out, "{streams} stream{plural} found, and every one can be received.{elsewhere}")
+        }
+        (false, _) => writeln!(out, "\n{streams} stream{plural} found.{elsewhere}"),
+    }
+}
+
+/// Said where nothing is known of the way to other computers.
+const ONLY_OWN: &str =
+    " All are of this computer: none of another one was seen. To look at another one: schwann doctor HOST";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(findings: &[Finding], streams: usize, own: usize) -> String {
+        let mut out = Vec::new();
+        print(&mut out, findings, streams, own).expect("memory takes it");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn doctor_calls_all_well_only_if_it_saw_a_stream_of_another_computer() {
+        assert!(printed(&[], 3, 2).starts_with("All is well: 3 streams found"));
+        let only_own = printed(&[], 2, 2);
+        assert!(!only_own.contains("All is well") && only_own.contains("schwann doctor HOST"), "{only_own}");
+        let what = String::from("A VPN.");
+        let finding = Finding { code: "vpn", weight: Weight::Warning, what, fix: String::from("date") };
+        assert!(printed(&[finding], 1, 1).contains("1 stream found. All are of this computer"));
     }
 }

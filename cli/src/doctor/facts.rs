@@ -204,6 +204,12 @@ impl Facts {
         ip.is_loopback() || self.interfaces.iter().any(|interface| interface.ip == ip)
     }
 
+    /// How many of the streams that were found are of this computer.
+    pub(crate) fn own_stream_count(&self) -> usize {
+        let is_own = |stream: &&Stream| visit::addresses(&stream.info).any(|ip| self.is_own(ip));
+        self.streams.iter().filter(is_own).count()
+    }
+
     /// How many streams were found, of all sessions.
     pub(crate) fn stream_count(&self) -> usize {
         self.streams.len() + self.unvisited

@@ -40,6 +40,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
         host::judge_host(host, facts, &mut findings);
         view::judge_view(host, facts, &mut findings);
     }
+    streams::none(facts, &mut findings);
     findings.sort_by_key(|finding| finding.weight);
     findings
 }

@@ -182,6 +182,21 @@ pub(super) fn unseen(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+/// No stream at all is seen, and no fault says why.
+pub(super) fn none(facts: &Facts, findings: &mut Vec<Finding>) {
+    let is_explained = findings.iter().any(|finding| finding.weight == Weight::Fault);
+    if facts.stream_count() > 0 || is_explained {
+        return;
+    }
+    // A computer with a hub may be there for streams of other sites alone.
+    let weight = if facts.config.raw("relay", "hub").is_some() { Weight::Warning } else { Weight::Fault };
+    let what = "No stream is seen in this network, and nothing on this computer explains it: none is sent, or the computer that \
+                sends does not answer.";
+    let fix =
+        "schwann doctor HOST    # the computer that sends; one of another lab answers only if it is named";
+    add(findings, weight, "no-stream", what.to_owned(), fix);
+}
+
 fn duplicates(facts: &Facts, findings: &mut Vec<Finding>) {
     let key = |stream: &Stream| {
         let info = &stream.info;
