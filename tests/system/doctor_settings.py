@@ -49,6 +49,41 @@ def a_known_peer_that_nobody_knows(lab):
     lab.send()
 
 
+@case("host-silent")
+def a_known_peer_that_does_not_answer(lab):
+    lab.cable()
+    lab.configuration = "[lab]\nKnownPeers={10.99.0.9}\n"
+    lab.send()
+
+
+@case("no-outlet")
+def a_known_peer_that_sends_nothing(lab):
+    lab.cable()
+    lab.configuration = "[lab]\nKnownPeers={10.99.0.1}\n"
+
+
+@case("udp-blocked")
+def a_known_peer_behind_a_firewall_for_udp(lab):
+    lab.cable()
+    lab.configuration = "[lab]\nKnownPeers={10.99.0.1}\n"
+    lab.in_a("iptables -A INPUT -i cable -p udp -j DROP")
+    lab.send()
+
+
+@case("peer-unknown")
+def a_known_peer_of_the_other_version_of_ip(lab):
+    lab.cable()
+    lab.configuration = "[lab]\nKnownPeers={fd99::1}\n"
+    lab.send()
+
+
+@case(None, exit_code=0)
+def known_peers_in_another_subnet_and_here(lab):
+    lab.routed()
+    lab.configuration = "[lab]\nKnownPeers={10.99.1.2, 127.0.0.1, 10.99.2.2}\n"
+    lab.send()
+
+
 @case("interface-gone")
 def an_interface_that_has_gone(lab):
     lab.cable()

@@ -25,6 +25,7 @@ use crate::{hubs::Examined, lab, sys};
 
 mod host;
 mod near;
+mod peers;
 mod tried;
 mod visit;
 
@@ -44,6 +45,8 @@ pub(crate) struct Facts {
     pub(super) taken_ports: usize,
     /// Known peers whose names do not resolve.
     pub(super) unknown_peers: Vec<String>,
+    /// Known peers with a name that resolves, and without a stream.
+    pub(super) silent_peers: Vec<Host>,
     /// Every stream that was found, of all sessions.
     pub(super) streams: Vec<Stream>,
     /// Streams that were found and not looked at, because there are too many.
@@ -90,7 +93,9 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
     let tried = try_all(&config, &addresses, &mut interfaces);
-    let Tried { multicast, all, knocks, unknown_peers, hubs } = tried;
+    let Tried { multicast, mut all, knocks, unknown_peers, hubs } = tried;
+    let others: Vec<_> = interfaces.iter().map(|interface| interface.ip).chain(addresses).collect();
+    let silent_peers = peers::without_stream(&mut all, &others, &unknown_peers, &config);
     // Asked now, so that a view says whether the queries of the searches have come.
     let host = host.map(|host| host.with_knocks(knocks, &config));
     let near = if host.is_none() { near::look(&all, &interfaces, &config) } else { Vec::new() };
@@ -108,6 +113,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         hubs,
         taken_ports,
         unknown_peers,
+        silent_peers,
         streams,
         unvisited,
         unseen,

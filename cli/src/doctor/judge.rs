@@ -36,6 +36,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     streams::unseen(facts, &mut findings);
     hubs::hubs(facts, &mut findings);
     host::judge_near(facts, &mut findings);
+    host::judge_peers(facts, &mut findings);
     if let Some(host) = &facts.host {
         host::judge_host(host, facts, &mut findings);
         view::judge_view(host, facts, &mut findings);

@@ -64,7 +64,7 @@ fn multicast_only(context: &Context) -> Context {
     })
 }
 
-fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
+pub(super) fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
     context.reconfigured(|config| config.lab.known_peers.extend(addresses.iter().map(ToString::to_string)))
 }
 
@@ -74,7 +74,7 @@ fn search(context: Context) -> Vec<StreamInfo> {
 }
 
 /// Searches until there are as many as there should be, or for a while.
-fn search_again(context: Context, found: &mut Vec<StreamInfo>, should_be: usize) {
+pub(super) fn search_again(context: Context, found: &mut Vec<StreamInfo>, should_be: usize) {
     if found.len() < should_be {
         let more = resolver::resolve(&Arc::new(context), &every_stream(), should_be, LATE_TIME);
         let more = more.unwrap_or_default().into_iter().filter(|info| !is_in(found, info));

@@ -81,6 +81,30 @@ fn judge_multicast(name: &str, view: &Viewed, facts: &Facts, findings: &mut Vec<
     }
 }
 
+/// Known peers without a stream that was found.
+pub(super) fn judge_peers(facts: &Facts, findings: &mut Vec<Finding>) {
+    for peer in &facts.silent_peers {
+        if peer.addresses.is_empty() {
+            let what = format!(
+                "The known peer {:?} has no address of the version of IP that the configuration permits, so it is never asked.",
+                peer.name
+            );
+            add(findings, Weight::Fault, "peer-unknown", what, "schwann config set ports.IPv6 allow");
+            continue;
+        }
+        let mut found = Vec::new();
+        judge_unseen_host(peer, facts, &mut found);
+        for finding in &mut found {
+            finding.what.insert_str(0, "Known peer: ");
+            // It may have nothing to send now.
+            if finding.code == "no-outlet" {
+                finding.weight = Weight::Warning;
+            }
+        }
+        findings.append(&mut found);
+    }
+}
+
 /// The host has an address, and none of its streams was found.
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
