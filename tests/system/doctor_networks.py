@@ -1,7 +1,9 @@
 """Cables, routes and firewalls that are wrong, and what `schwann doctor` must say of each."""
 
+import os
+
 from doctor_cases import case
-from doctor_lab import run
+from doctor_lab import SCRATCH, run
 
 
 @case(None, exit_code=0)
@@ -166,3 +168,23 @@ def the_subsystem_of_windows(lab):
     lab.cable()
     lab.more = {"WSL_DISTRO_NAME": "Debian"}
     lab.send()
+
+
+@case(None, exit_code=0)
+def the_subsystem_of_windows_in_its_network(lab):
+    lab.cable()
+    folder = SCRATCH / "mirrored"
+    folder.mkdir()
+    (folder / "wslinfo").write_text("#!/bin/sh\n[ \"$*\" = --networking-mode ] && echo mirrored\n")
+    (folder / "wslinfo").chmod(0o755)
+    lab.more = {"WSL_DISTRO_NAME": "Debian", "PATH": f"{folder}:{os.environ['PATH']}"}
+    lab.send()
+
+
+@case("container")
+def a_container_of_a_user(lab):
+    """As Podman makes one: its only card is a tap. No other computer is reached through it."""
+    run(f"ip -n {lab.b} tuntap add mode tap name tap0")
+    run(f"ip -n {lab.b} addr add 10.0.2.100/24 dev tap0")
+    run(f"ip -n {lab.b} link set tap0 up")
+    lab.more = {"container": "podman"}

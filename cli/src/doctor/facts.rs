@@ -130,7 +130,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         surroundings: Surroundings::new(
             sys::firewall::links().as_deref(),
             sys::firewall::is_in_container(),
-            sys::firewall::is_wsl(),
+            sys::firewall::wsl_network().as_deref(),
         ),
         config,
     }

@@ -45,10 +45,13 @@ pub(crate) fn is_in_container() -> bool {
     std::env::var_os("container").is_some() || MARKS.iter().any(|mark| Path::new(mark).exists())
 }
 
-/// Whether this is the subsystem of Windows.
-pub(crate) fn is_wsl() -> bool {
+/// How Windows connects this system to the network, if this is its subsystem.
+pub(crate) fn wsl_network() -> Option<String> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    std::env::var_os("WSL_DISTRO_NAME").is_some() || release.to_lowercase().contains("microsoft")
+    let is_wsl =
+        std::env::var_os("WSL_DISTRO_NAME").is_some() || release.to_lowercase().contains("microsoft");
+    // A version without this program knows only one way.
+    is_wsl.then(|| output("wslinfo", &["--networking-mode"]).unwrap_or_else(|| String::from("nat")))
 }
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {

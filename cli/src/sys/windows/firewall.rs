@@ -59,9 +59,9 @@ pub(crate) fn is_in_container() -> bool {
     false
 }
 
-/// No: that is Linux on Windows.
-pub(crate) fn is_wsl() -> bool {
-    false
+/// Nothing: that is Linux on Windows.
+pub(crate) fn wsl_network() -> Option<String> {
+    None
 }
 
 const RULES: &str = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
