@@ -3,8 +3,8 @@
 Usage: doctor.py <folder of the program> [word of a case's name]...
 
 Each case has a namespace A that sends the stream Lab and a namespace B that looks for it, joined by a cable (a veth
-pair) unless the case says otherwise. The cases stand in `doctor_networks.py`, `doctor_cards.py`, `doctor_settings.py`,
-`doctor_streams.py` and `doctor_keys.py`.
+pair) unless the case says otherwise. The cases stand in `doctor_networks.py`, `doctor_cards.py`, `doctor_ipv6.py`,
+`doctor_settings.py`, `doctor_streams.py` and `doctor_keys.py`.
 """
 
 import json
@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 # Each registers its cases.
 import doctor_cards  # noqa: F401
+import doctor_ipv6  # noqa: F401
 import doctor_keys  # noqa: F401
 import doctor_networks  # noqa: F401
 import doctor_settings  # noqa: F401
@@ -26,7 +27,7 @@ PRINTING = threading.Lock()
 
 
 def examine(name: str) -> bool:
-    build, code, arguments, exit_code = CASES[name]
+    build, code, fix, arguments, exit_code = CASES[name]
     try:
         with Lab() as lab:
             build(lab)
@@ -37,6 +38,7 @@ def examine(name: str) -> bool:
         return False
     codes = [finding["code"] for finding in answer["findings"]]
     complete = all(finding["what"].endswith(".") and finding["fix"] for finding in answer["findings"])
+    complete &= all(fix in finding["fix"] for finding in answer["findings"] if finding["code"] == code)
     good = (code in codes if code else not codes and answer["streams"] > 0) and found_exit == exit_code and complete
     with PRINTING:
         if good and code:

@@ -3,9 +3,9 @@
 CASES = {}
 
 
-def case(code: str | None, *arguments: str, exit_code: int = 1):
-    """A network, and the code of the finding that explains it; None: there is nothing wrong."""
+def case(code: str | None, *arguments: str, exit_code: int = 1, fix: str = ""):
+    """A network, and the code of the finding that explains it, with what its command has; None: there is nothing wrong."""
     def register(function):
-        CASES[function.__name__.replace("_", " ")] = (function, code, arguments, exit_code)
+        CASES[function.__name__.replace("_", " ")] = (function, code, fix, arguments, exit_code)
         return function
     return register

@@ -31,7 +31,8 @@ class Lab:
         number = next(NUMBERS)
         self.a, self.b, self.router = (f"doctor-{os.getpid()}-{number}{letter}" for letter in "abr")
         self.stack = contextlib.ExitStack()
-        self.configuration = ""
+        # What both ends have, and what the one that looks has besides.
+        self.ports, self.configuration = "[ports]\nIPv6=disable\n", ""
         self.more: dict[str, str] = {}
 
     def __enter__(self):
@@ -50,6 +51,14 @@ class Lab:
             run(f"ip -n {space} addr add 10.99.0.{number}/24 dev {name}")
             run(f"ip -n {space} link set {name} up")
             run(f"ip -n {space} route add 224.0.0.0/4 dev {name}")
+
+    def cable_of_ipv6(self) -> None:
+        """A cable without IPv4, and the configuration that every computer has by itself."""
+        self.ports = ""
+        run(f"ip link add cable netns {self.a} type veth peer name cable netns {self.b}")
+        for space, number in ((self.a, 1), (self.b, 2)):
+            run(f"ip -n {space} addr add fd99::{number}/64 dev cable nodad")
+            run(f"ip -n {space} link set cable up")
 
     def routed(self) -> None:
         """A router between two subnets, which passes on no multicast."""
@@ -80,10 +89,10 @@ class Lab:
                        stdout=subprocess.DEVNULL)
         return {"SCHWANN_KEYS": environment["SCHWANN_KEYS"]}
 
-    def send(self, text: str = "[ports]\nIPv6=disable\n", more: dict[str, str] = {}, space: str = "") -> None:
+    def send(self, more: dict[str, str] = {}, space: str = "") -> None:
         """The stream Lab, in A unless another namespace is named."""
         process = subprocess.Popen(["ip", "netns", "exec", space or self.a, str(PROGRAMS / "examples" / "send_lab"), "Lab", "4", "100"],
-                                   env=self.environment(text) | more, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                                   env=self.environment(self.ports) | more, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.stack.callback(process.communicate, timeout=20)
         if process.stdout.readline() != "sending\n":
             raise RuntimeError(f"the sender has ended: {process.wait()}")
@@ -102,7 +111,7 @@ class Lab:
     def fake(self, *arguments: str) -> None:
         """A made-up stream in A."""
         process = subprocess.Popen(["ip", "netns", "exec", self.a, str(PROGRAMS / "schwann"), "fake", "eeg:8@250", *arguments],
-                                   env=self.environment("[ports]\nIPv6=disable\n"), stdout=subprocess.PIPE, text=True)
+                                   env=self.environment(self.ports), stdout=subprocess.PIPE, text=True)
         self.stack.callback(process.communicate, timeout=20)
         self.stack.callback(process.terminate)
         if not process.stdout.readline():
@@ -122,7 +131,7 @@ class Lab:
     def schwann(self, *arguments: str):
         """The exit code of a command in B, and the JSON that it prints."""
         command = ["ip", "netns", "exec", self.b, str(PROGRAMS / "schwann"), *arguments]
-        environment = self.environment("[ports]\nIPv6=disable\n" + self.configuration) | self.more
+        environment = self.environment(self.ports + self.configuration) | self.more
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         try:
             return done.returncode, json.loads(done.stdout)

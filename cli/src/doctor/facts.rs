@@ -1,14 +1,14 @@
 //! What is so: gathered by looking and by trying, all of it within a few seconds.
 
-use core::{net::IpAddr, time::Duration};
+use core::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
 use std::{net::UdpSocket, sync::Arc, thread, time::Instant};
 
 use getifaddrs::{Address, InterfaceFlags};
-use schwann::{
-    Config, Context, StreamInfo,
-    config::{IpVersions, LoadReport},
-    security::TrustError,
-};
+use schwann::{Config, Context, StreamInfo, config::LoadReport, security::TrustError};
+use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Hidden, Unseen};
 
 use self::tried::{Tried, try_all};
@@ -39,7 +39,9 @@ pub(crate) struct Facts {
     /// Why streams cannot be sealed here although they must be.
     pub(super) unsealed: Option<TrustError>,
     pub(super) interfaces: Vec<Interface>,
-    /// Whether a program that does not choose an interface can send multicast.
+    /// The version of IP that searches of this computer travel by; 4 if it has networks of both.
+    pub(super) version: IpVersion,
+    /// Whether a program that does not choose an interface can send multicast by that.
     pub(super) has_multicast_route: bool,
     /// Ports of the service range that other programs of this computer have.
     pub(super) taken_ports: usize,
@@ -76,6 +78,8 @@ pub(crate) struct Facts {
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     pub(super) name: String,
+    /// The system's number of it; 0 if it has none.
+    pub(super) index: u32,
     pub(super) ip: IpAddr,
     pub(super) netmask: Option<IpAddr>,
     flags: InterfaceFlags,
@@ -102,13 +106,15 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     all_seen(&hidden, &multicast, &all);
     let (streams, unvisited) = visit_all(multicast, all, &config);
     let unseen = unseen(&hidden);
-    let has_multicast_route = has_multicast_route(&config);
+    let version = version(&interfaces, &config);
+    let has_multicast_route = has_multicast_route(&config, version);
     let manager = Manager::of_name(schwann::firewall_manager());
     Facts {
         report,
         config_path: lab::config_path(),
         unsealed: unsealed(&config),
         interfaces,
+        version,
         has_multicast_route,
         hubs,
         taken_ports,
@@ -177,25 +183,56 @@ fn interfaces(config: &Config) -> Vec<Interface> {
             Address::V6(address) => (address.address.into(), address.netmask.map(IpAddr::from)),
             Address::Mac(_) => return None,
         };
-        Some(Interface { name: interface.name, ip, netmask, flags: interface.flags, echo: None })
+        let index = interface.index.unwrap_or(0);
+        Some(Interface { name: interface.name, index, ip, netmask, flags: interface.flags, echo: None })
     });
     used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
 }
 
-fn has_multicast_route(config: &Config) -> bool {
-    if config.ports.ip == IpVersions::V6 {
-        return true;
-    }
+/// The version of IP of an address.
+pub(super) fn version_of(ip: IpAddr) -> IpVersion {
+    if ip.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 }
+}
+
+fn version(interfaces: &[Interface], config: &Config) -> IpVersion {
+    let mut outward = interfaces.iter().filter(|interface| interface.is_outward()).peekable();
+    let has_only_v6 = outward.peek().is_some() && outward.all(|interface| interface.ip.is_ipv6());
+    if has_only_v6 || !config.ports.ip.v4() { IpVersion::V6 } else { IpVersion::V4 }
+}
+
+fn has_multicast_route(config: &Config, version: IpVersion) -> bool {
+    let is_meant = |group: &&IpAddr| match (group, version) {
+        (IpAddr::V4(group), IpVersion::V4) => group.is_multicast(),
+        // A group of the link's scope (RFC 4291 §2.7) has a way only if an interface is chosen.
+        (IpAddr::V6(group), IpVersion::V6) => group.is_multicast() && group.segments()[0] & 0xf > 2,
+        _ => false,
+    };
+    let Some(&group) = config.multicast.discovery_addresses.iter().find(is_meant) else { return true };
+    let own: IpAddr = match version {
+        IpVersion::V4 => Ipv4Addr::UNSPECIFIED.into(),
+        IpVersion::V6 => Ipv6Addr::UNSPECIFIED.into(),
+    };
     // Connecting a datagram socket looks up the route and sends nothing.
-    let group = config.multicast.discovery_addresses.iter().find(|ip| ip.is_ipv4() && ip.is_multicast());
-    let Some(&group) = group else { return true };
-    UdpSocket::bind("0.0.0.0:0").is_ok_and(|socket| socket.connect((group, config.ports.multicast)).is_ok())
+    UdpSocket::bind((own, 0)).is_ok_and(|socket| socket.connect((group, config.ports.multicast)).is_ok())
 }
 
 impl Facts {
     /// The zone of firewalld that an interface is in, if it is known.
     pub(super) fn zone(&self, interface: &str) -> Option<&str> {
         self.zones.iter().find(|zone| zone.interface == interface).map(|zone| zone.name.as_str())
+    }
+
+    /// The first network of the version of IP that searches travel by.
+    pub(super) fn main_network(&self) -> Option<&Interface> {
+        let is_main = |interface: &&Interface| interface.is_outward() && interface.version() == self.version;
+        self.interfaces.iter().find(is_main)
+    }
+
+    /// Whether programs that search by IPv4 are heard through the interface of this address.
+    pub(super) fn hears_ipv4(&self, interface: &Interface) -> bool {
+        self.interfaces.iter().any(|other| {
+            other.name == interface.name && other.ip.is_ipv4() && other.echo == Some(Echo::Heard)
+        })
     }
 
     /// Whether a stream of another computer was found in a network of the interface with this name.
@@ -223,6 +260,11 @@ impl Facts {
 }
 
 impl Interface {
+    /// The version of IP of its address.
+    pub(super) fn version(&self) -> IpVersion {
+        version_of(self.ip)
+    }
+
     /// Whether it may lead to other computers. WSL gives loopback an address that does not look like it.
     pub(super) fn is_outward(&self) -> bool {
         !self.ip.is_loopback() && !self.flags.contains(InterfaceFlags::LOOPBACK)

@@ -2,6 +2,8 @@
 
 use core::net::IpAddr;
 
+use schwann_proto::stream_info::IpVersion;
+
 use super::{
     Finding, Weight,
     facts::{Facts, Stream},
@@ -57,19 +59,21 @@ fn add(
 }
 
 /// The command that opens the ports of LSL on this computer, at `interface` if one is known to be closed.
-fn allow(facts: &Facts, interface: Option<&str>, side: Side, protocol: &str) -> String {
+fn allow(facts: &Facts, interface: Option<&str>, side: Side, protocol: &str, version: IpVersion) -> String {
     let ports = lsl_ports(facts);
     let zone = interface.and_then(|interface| facts.zone(interface));
     let by_manager = facts.manager.allow(zone, ports, protocol).filter(|_| side == Side::In);
     by_manager
-        .or_else(|| firewall::allow(facts, side, protocol))
-        .unwrap_or_else(|| commands::allow(ports, side, protocol))
+        .or_else(|| firewall::allow(facts, side, protocol, version))
+        .unwrap_or_else(|| commands::allow(ports, side, protocol, version))
 }
 
 /// The command that opens the ports of LSL on another computer, whose firewall `manager` manages.
 fn allow_there(facts: &Facts, manager: Manager, protocol: &str) -> String {
     let ports = lsl_ports(facts);
-    manager.allow(None, ports, protocol).unwrap_or_else(|| commands::allow(ports, Side::In, protocol))
+    manager
+        .allow(None, ports, protocol)
+        .unwrap_or_else(|| commands::allow(ports, Side::In, protocol, facts.version))
 }
 
 /// The first and the last port of LSL.
@@ -81,7 +85,6 @@ fn lsl_ports(facts: &Facts) -> (u16, u16) {
 
 /// Where a stream was found, without the zone.
 fn address(stream: &Stream) -> String {
-    use schwann_proto::stream_info::IpVersion;
     let texts =
         [IpVersion::V4, IpVersion::V6].map(|version| stream.info.endpoint(version).address.to_string());
     let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();

@@ -3,6 +3,7 @@
 //!
 //! Source: libnftables-json(5).
 
+use schwann_proto::stream_info::IpVersion;
 use serde_json::Value;
 
 pub(super) use self::matches::Packet;
@@ -206,6 +207,11 @@ impl Stop {
     /// The chain, as a person knows it.
     pub(super) fn place(&self) -> String {
         format!("chain {} of table {} {}", self.chain, self.family, self.table)
+    }
+
+    /// Whether it stops packets of this version of IP.
+    pub(super) fn is_of(&self, version: IpVersion) -> bool {
+        version == IpVersion::V4 || self.family == "inet"
     }
 
     /// The command that lets the ports of LSL in before it.

@@ -32,9 +32,7 @@ pub(super) fn try_all(config: &Arc<Context>, addresses: &[IpAddr], interfaces: &
         let all = scope.spawn(|| search(with_peers(config, addresses)));
         let knocks = scope.spawn(|| knock_at(addresses, config));
         let unknown_peers = scope.spawn(|| unknown_peers(config));
-        for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast()) {
-            interface.echo = echo(interface.ip, config);
-        }
+        send_echoes(interfaces, config);
         // A thread that panicked has said so; the rest is still worth telling.
         Tried {
             multicast: multicast.join().unwrap_or_default(),
@@ -50,6 +48,20 @@ pub(super) fn try_all(config: &Arc<Context>, addresses: &[IpAddr], interfaces: &
     search_again(with_peers(config, addresses), all, there.max(1));
     search_again(multicast_only(config), multicast, all.len());
     tried
+}
+
+/// Sends multicast through each interface. One address of IPv6 stands for all of its interface.
+fn send_echoes(interfaces: &mut [Interface], config: &Config) {
+    let mut tried = Vec::new();
+    for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast()) {
+        if interface.ip.is_ipv6() {
+            if tried.contains(&interface.index) {
+                continue;
+            }
+            tried.push(interface.index);
+        }
+        interface.echo = echo(interface, config);
+    }
 }
 
 fn unknown_peers(config: &Config) -> Vec<String> {

@@ -4,6 +4,7 @@ use core::fmt;
 use std::io;
 
 use schwann::config::{Note, NoteKind, Outcome, PortFallback, Scope};
+use schwann_proto::stream_info::IpVersion;
 
 use super::refused::mending_own;
 use super::{add, allow, cards};
@@ -165,45 +166,60 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
         judge_echo(interface, facts, findings);
     }
     if !facts.has_multicast_route {
-        let name = &outward[0].name;
+        let name = &facts.main_network().unwrap_or(outward[0]).name;
         add(
             findings,
             Weight::Warning,
             "no-multicast-route",
             "There is no route for multicast, so programs that do not choose an interface themselves find nothing.".to_owned(),
-            commands::multicast_route(name),
+            commands::multicast_route(name, facts.version),
         );
     }
 }
 
 fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>) {
-    let name = &interface.name;
+    let (name, version) = (&interface.name, interface.version());
+    let by = if version == IpVersion::V6 { " by IPv6" } else { "" };
+    // Few programs search by IPv6 alone.
+    let is_second = version == IpVersion::V6 && facts.hears_ipv4(interface);
+    let weight = if is_second { Weight::Warning } else { Weight::Fault };
+    let known = findings.len();
     match interface.echo {
         Some(Echo::NotSent(io::ErrorKind::PermissionDenied)) => add(
             findings,
-            Weight::Fault,
+            weight,
             "firewall-out",
-            format!("The firewall of this computer does not let queries out through {name}."),
-            allow(facts, Some(name), Side::Out, "udp"),
+            format!("The firewall of this computer does not let queries out through {name}{by}."),
+            allow(facts, Some(name), Side::Out, "udp", version),
         ),
         Some(Echo::NotSent(kind)) => add(
             findings,
-            Weight::Fault,
+            weight,
             "multicast-not-sent",
-            format!("The system does not send multicast through {name} ({kind})."),
-            commands::permit_multicast(name),
+            format!("The system does not send multicast through {name}{by} ({kind})."),
+            commands::permit_multicast(name, version),
         ),
         Some(Echo::Swallowed) => add(
             findings,
-            Weight::Fault,
+            weight,
             "firewall-in",
             format!(
-                "What comes in through {name} at the ports of LSL is swallowed by the firewall of this computer."
+                "What comes in through {name}{by} at the ports of LSL is swallowed by the firewall of this computer."
             ),
-            allow(facts, Some(name), Side::In, "udp"),
+            allow(facts, Some(name), Side::In, "udp", version),
         ),
         Some(Echo::Heard) | None => {}
     }
+    // One command may mend both versions.
+    if version == IpVersion::V6 && is_mended(findings, known) {
+        findings.truncate(known);
+    }
+}
+
+/// Whether what was found behind the first `known` findings is mended by the command of one of these.
+fn is_mended(findings: &[Finding], known: usize) -> bool {
+    let (known, new) = findings.split_at(known);
+    new.iter().all(|new| known.iter().any(|known| known.code == new.code && known.fix == new.fix))
 }
 
 pub(super) fn ports(facts: &Facts, findings: &mut Vec<Finding>) {

@@ -1,5 +1,7 @@
 //! What the firewall of this computer does to programs of LSL: the rules of nftables and iptables, and those of Windows.
 
+use schwann_proto::stream_info::IpVersion;
+
 use super::{
     super::{
         Finding, Weight,
@@ -50,8 +52,8 @@ pub(crate) fn unread(facts: &Facts) -> Option<String> {
 }
 
 /// The command that lets the ports of LSL in before the rule that stops them; nothing if no rule is known to.
-pub(super) fn allow(facts: &Facts, side: Side, protocol: &str) -> Option<String> {
-    let (_, stop) = stop(facts, protocol).filter(|_| side == Side::In)?;
+pub(super) fn allow(facts: &Facts, side: Side, protocol: &str, version: IpVersion) -> Option<String> {
+    let (_, stop) = stop(facts, protocol).filter(|(_, stop)| side == Side::In && stop.is_of(version))?;
     Some(stop.allow(lsl_ports(facts), protocol))
 }
 

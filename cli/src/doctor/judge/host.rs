@@ -8,7 +8,7 @@ use super::view::{firewall_of, has_heard_multicast, has_heard_unicast, has_our_t
 use super::{add, address, allow, allow_there};
 use crate::doctor::{
     Finding, Weight,
-    facts::{Facts, Host, Stream},
+    facts::{Facts, Host, Stream, version_of},
     ports::Knock,
 };
 use crate::sys::commands::{self, Side};
@@ -158,7 +158,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
 fn judge_blocked_udp(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let way = facts.interfaces.iter().find(|interface| interface.reaches(ip));
-    let here = allow(facts, way.map(|way| way.name.as_str()), Side::In, "udp");
+    let here = allow(facts, way.map(|way| way.name.as_str()), Side::In, "udp", version_of(ip));
     let there = format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "udp"));
     let (why, fix) = match has_heard_unicast(&host.view) {
         None => (String::from("its answers do not come through: a firewall blocks UDP"), there),

@@ -2,6 +2,8 @@
 
 use core::net::IpAddr;
 
+use schwann_proto::stream_info::IpVersion;
+
 /// Opens a file to change it.
 pub(crate) fn edit(file: &str) -> String {
     format!("${{EDITOR:-nano}} {file}")
@@ -53,13 +55,16 @@ pub(crate) fn multicast_on(name: &str) -> String {
 }
 
 /// Makes a way for multicast.
-pub(crate) fn multicast_route(name: &str) -> String {
-    format!("sudo ip route add 224.0.0.0/4 dev {name}")
+pub(crate) fn multicast_route(name: &str, version: IpVersion) -> String {
+    match version {
+        IpVersion::V4 => format!("sudo ip route add 224.0.0.0/4 dev {name}"),
+        IpVersion::V6 => format!("sudo ip -6 route add multicast ff00::/8 dev {name} table local"),
+    }
 }
 
 /// Lets this program send multicast, which the system refused.
-pub(crate) fn permit_multicast(name: &str) -> String {
-    format!("sudo ip route add 224.0.0.0/4 dev {name}")
+pub(crate) fn permit_multicast(name: &str, version: IpVersion) -> String {
+    multicast_route(name, version)
 }
 
 /// Shows the clock, and sets it right.
@@ -68,13 +73,17 @@ pub(crate) fn set_clock() -> String {
 }
 
 /// Lets in what comes for the ports of LSL, or lets out what goes there.
-pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str) -> String {
+pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str, version: IpVersion) -> String {
+    let program = match version {
+        IpVersion::V4 => "iptables",
+        IpVersion::V6 => "ip6tables",
+    };
     // Queries go to the ports of LSL, and answers to the asker's port.
     let (chain, ports) = match side {
         Side::Out => ("OUTPUT", String::new()),
         Side::In => ("INPUT", format!(" --dport {first}:{last}")),
     };
-    format!("sudo iptables -I {chain} -p {protocol}{ports} -j ACCEPT")
+    format!("sudo {program} -I {chain} -p {protocol}{ports} -j ACCEPT")
 }
 
 /// Which way packets go that a firewall swallows.

@@ -2,6 +2,8 @@
 
 use core::net::IpAddr;
 
+use schwann_proto::stream_info::IpVersion;
+
 /// Opens a file to change it.
 pub(crate) fn edit(file: &str) -> String {
     format!("open -e {file}")
@@ -53,12 +55,15 @@ pub(crate) fn multicast_on(name: &str) -> String {
 }
 
 /// Makes a way for multicast.
-pub(crate) fn multicast_route(name: &str) -> String {
-    format!("sudo route -n add -net 224.0.0.0/4 -interface {name}")
+pub(crate) fn multicast_route(name: &str, version: IpVersion) -> String {
+    match version {
+        IpVersion::V4 => format!("sudo route -n add -net 224.0.0.0/4 -interface {name}"),
+        IpVersion::V6 => format!("sudo route -n add -inet6 -net ff00::/8 -interface {name}"),
+    }
 }
 
 /// Lets this program send multicast, which the system refused.
-pub(crate) fn permit_multicast(_name: &str) -> String {
+pub(crate) fn permit_multicast(_name: &str, _version: IpVersion) -> String {
     String::from(
         "open 'x-apple.systempreferences:com.apple.preference.security?Privacy_LocalNetwork'    # allow the program that runs this one",
     )
@@ -70,8 +75,8 @@ pub(crate) fn set_clock() -> String {
 }
 
 /// Lets in what comes for the ports of LSL, or lets out what goes there.
-pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str) -> String {
-    let _ = (first, last, side, protocol);
+pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str, version: IpVersion) -> String {
+    let _ = (first, last, side, protocol, version);
     String::from(
         "/usr/libexec/ApplicationFirewall/socketfilterfw --listapps    # then: sudo … --unblockapp PROGRAM",
     )

@@ -2,6 +2,8 @@
 
 use core::net::IpAddr;
 
+use schwann_proto::stream_info::IpVersion;
+
 /// Opens a file to change it.
 pub(crate) fn edit(file: &str) -> String {
     format!("notepad {file}")
@@ -53,13 +55,16 @@ pub(crate) fn multicast_on(name: &str) -> String {
 }
 
 /// Makes a way for multicast.
-pub(crate) fn multicast_route(name: &str) -> String {
-    format!("netsh interface ipv4 show route    # 224.0.0.0/4 must lead to {name}")
+pub(crate) fn multicast_route(name: &str, version: IpVersion) -> String {
+    match version {
+        IpVersion::V4 => format!("netsh interface ipv4 show route    # 224.0.0.0/4 must lead to {name}"),
+        IpVersion::V6 => format!("netsh interface ipv6 show route    # ff00::/8 must lead to {name}"),
+    }
 }
 
 /// Lets this program send multicast, which the system refused.
-pub(crate) fn permit_multicast(name: &str) -> String {
-    format!("netsh interface ipv4 show route    # 224.0.0.0/4 must lead to {name}")
+pub(crate) fn permit_multicast(name: &str, version: IpVersion) -> String {
+    multicast_route(name, version)
 }
 
 /// Shows the clock, and sets it right.
@@ -70,7 +75,7 @@ pub(crate) fn set_clock() -> String {
 }
 
 /// Lets in what comes for the ports of LSL, or lets out what goes there.
-pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str) -> String {
+pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str, _version: IpVersion) -> String {
     let (direction, ports) = match side {
         Side::In => ("in", format!(" localport={first}-{last}")),
         Side::Out => ("out", String::new()),
