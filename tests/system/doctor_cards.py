@@ -1,8 +1,5 @@
 """Network cards that are wrong, one of them or all, and what `schwann doctor` must say of each."""
 
-import subprocess
-import time
-
 from doctor_cases import case
 from doctor_lab import run
 
@@ -12,15 +9,12 @@ def second_cable(lab) -> None:
     for space, number in ((lab.a, 1), (lab.b, 2)):
         run(f"ip -n {space} addr add 10.98.0.{number}/24 dev second")
         run(f"ip -n {space} link set second up")
+    lab.wait_until_plugged("second")
 
 
 def unplug(lab, name: str) -> None:
-    """The system takes up to a second to notice it."""
     run(f"ip -n {lab.a} link set {name} down")
-    deadline = time.monotonic() + 20
-    while "NO-CARRIER" not in subprocess.run(["ip", "-n", lab.b, "link", "show", name], capture_output=True, text=True).stdout:
-        assert time.monotonic() < deadline, name
-        time.sleep(0.05)
+    lab.wait_until_plugged(name, wanted=False)
 
 
 @case("no-carrier")

@@ -12,16 +12,22 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 NUMBERS = itertools.count()
 SCRATCH = pathlib.Path(tempfile.mkdtemp())
 
 
-def run(command: str) -> None:
+def output(command: str) -> str:
     done = subprocess.run(command.split(), capture_output=True, text=True, timeout=60)
     if done.returncode:
         raise RuntimeError(f"{command}: {done.stderr}")
+    return done.stdout
+
+
+def run(command: str) -> None:
+    output(command)
 
 
 class Lab:
@@ -51,6 +57,15 @@ class Lab:
             run(f"ip -n {space} addr add 10.99.0.{number}/24 dev {name}")
             run(f"ip -n {space} link set {name} up")
             run(f"ip -n {space} route add 224.0.0.0/4 dev {name}")
+        self.wait_until_plugged(name)
+
+    def wait_until_plugged(self, name: str, wanted: bool = True) -> None:
+        """The system takes up to a second to notice that a cable was plugged in, or is not any more."""
+        deadline = time.monotonic() + 20
+        for space in (self.a, self.b) if wanted else (self.b,):
+            while ("NO-CARRIER" in output(f"ip -n {space} link show {name}")) == wanted:
+                assert time.monotonic() < deadline, name
+                time.sleep(0.02)
 
     def cable_of_ipv6(self) -> None:
         """A cable without IPv4, and the configuration that every computer has by itself."""
@@ -59,6 +74,7 @@ class Lab:
         for space, number in ((self.a, 1), (self.b, 2)):
             run(f"ip -n {space} addr add fd99::{number}/64 dev cable nodad")
             run(f"ip -n {space} link set cable up")
+        self.wait_until_plugged("cable")
 
     def routed(self) -> None:
         """A router between two subnets, which passes on no multicast."""

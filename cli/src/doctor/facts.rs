@@ -97,6 +97,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
     let tried = try_all(&config, &addresses, &mut interfaces);
+    look_again(&mut interfaces, &config);
     let Tried { multicast, mut all, knocks, unknown_peers, hubs } = tried;
     let others: Vec<_> = interfaces.iter().map(|interface| interface.ip).chain(addresses).collect();
     let silent_peers = peers::without_stream(&mut all, &others, &unknown_peers, &config);
@@ -187,6 +188,16 @@ fn interfaces(config: &Config) -> Vec<Interface> {
         Some(Interface { name: interface.name, index, ip, netmask, flags: interface.flags, echo: None })
     });
     used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
+}
+
+/// Takes in how the interfaces are now: a system may notice a second late that a cable was plugged in.
+fn look_again(known: &mut [Interface], config: &Config) {
+    for now in interfaces(config) {
+        let is_same = |one: &&mut Interface| one.name == now.name && one.ip == now.ip;
+        if let Some(one) = known.iter_mut().find(is_same) {
+            one.flags = now.flags;
+        }
+    }
 }
 
 /// The version of IP of an address.
