@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
-use schwann_recorder::words::quoted;
 use serde_json::json;
 
 use crate::{
@@ -66,9 +65,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// Asks of each command, and runs it.
 fn mend(findings: &[Finding]) -> io::Result<()> {
-    for words in findings.iter().filter_map(doctor::mend::runnable) {
-        let shown: Vec<_> = words.iter().map(|word| quoted(word)).collect();
-        eprint!("Run: {}  [y/N] ", printable(&shown.join(" ")));
+    for finding in findings {
+        let Some(words) = doctor::mend::runnable(finding) else { continue };
+        eprint!("Run: {}  [y/N] ", printable(doctor::mend::command(finding)));
         io::stderr().flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;

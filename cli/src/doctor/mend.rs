@@ -7,10 +7,14 @@ use std::process::Command;
 use super::Finding;
 use crate::sys::programs;
 
+/// What a finding has a person run, without the remark behind it.
+pub(crate) fn command(finding: &Finding) -> &str {
+    finding.fix.split("    #").next().unwrap_or_default()
+}
+
 /// The words of a finding's command, if it is one that this computer can run as it stands.
 pub(crate) fn runnable(finding: &Finding) -> Option<Vec<String>> {
-    let command = finding.fix.split("    #").next().unwrap_or_default();
-    let words = words(command)?;
+    let words = words(command(finding))?;
     let is_ours = |words: &[String]| {
         let begins = |start: &[&str]| {
             words.iter().zip(start).filter(|(word, start)| word == start).count() == start.len()
