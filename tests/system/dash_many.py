@@ -44,8 +44,8 @@ def check_thousand() -> None:
             print(f"   main thread beside {COUNT} streams: {(processor_seconds(page) - before) / (time.monotonic() - begun):.0%} of a processor")
             # One that is found and not received.
             listed = "[...document.querySelectorAll('#streams .stream')].find(row => row.querySelector('.health').textContent === 'listed')"
-            page.wait(f"Boolean({listed})", "some are listed alone")
-            page.value(f"window.chosen = {listed}; chosen.querySelector('.row').click()")
+            # In one step: the page paints its lines anew whenever something is told of them.
+            page.wait(f"Boolean(window.chosen = {listed}) && (chosen.querySelector('.row').click(), true)", "some are listed alone, and one is chosen")
             page.wait("chosen.classList.contains('chosen')", "a click is answered")
             page.wait("['live', 'silent', 'not well'].includes(chosen.querySelector('.health').textContent)", "and the stream is received then", 60)
             page.value("chosen.querySelector('.row').focus()")
