@@ -50,7 +50,8 @@ def test_one_ip_version_is_enough(sender, receiver, mode, peer, used, unused):
     outlet.push([1.0], 1.0)
     assert inlet.pull() == ([1.0], 1.0)
     assert inlet.info().desc_tree() == [("key", "value")]
-    assert abs(inlet.correction()) < 0.1
+    # A busy machine measures it better the next time.
+    wait_until(lambda: abs(inlet.correction()) < 1e-3, 60.0)
 
 
 def test_both_ip_versions_have_ports(connect, place, sender):

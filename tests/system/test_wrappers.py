@@ -29,6 +29,7 @@ input()
 """
 
 PYLSL_RECEIVE = """
+import time
 from pylsl import StreamInlet, resolve_byprop, resolve_bypred, resolve_streams, ContinuousResolver
 streams = resolve_byprop("type", "EEG", timeout=20)
 assert len(streams) == 1, streams
@@ -50,7 +51,11 @@ while len(samples) < 149:
     stamps += times
 assert [s[0] for s in samples] == [float(n) for n in range(1, 150)]
 assert all(abs(t - (1000 + n / 100)) < 1e-6 for n, t in enumerate(stamps, 1))
-assert abs(inlet.time_correction(timeout=5)) < 0.1
+end = time.monotonic() + 60
+while abs(inlet.time_correction(timeout=5)) >= 1e-3:
+    # A busy machine measures it better the next time.
+    assert time.monotonic() < end
+    time.sleep(0.1)
 assert inlet.samples_available() == 0 and inlet.flush() == 0
 print("received all")
 """
@@ -93,6 +98,7 @@ print("received all")
 """
 
 MNE_LSL = """
+import time
 import numpy as np
 from mne_lsl.lsl import StreamInfo, StreamInlet, StreamOutlet, local_clock, resolve_streams, library_version
 sinfo = StreamInfo("my-stream", "eeg", 3, 1024, "float32", "uuid-mne")
@@ -114,7 +120,11 @@ assert (chunk == data).all() and len(stamps) == 100
 outlet.push_sample(data[0])
 sample, stamp = inlet.pull_sample(timeout=3)
 assert (sample == data[0]).all() and abs(local_clock() - stamp) < 3
-assert abs(inlet.time_correction(timeout=5)) < 0.1
+end = time.monotonic() + 60
+while abs(inlet.time_correction(timeout=5)) >= 1e-3:
+    # A busy machine measures it better the next time.
+    assert time.monotonic() < end
+    time.sleep(0.1)
 inlet.close_stream()
 print("received all", library_version())
 """
@@ -207,7 +217,7 @@ def test_the_examples_of_pylsl(program, sends, receives, prints):
     program(sends)
     found = lines(program(receives), prints, 3)
     if receives == "GetTimeCorrection":
-        assert all(abs(float(line.split()[1])) < 0.1 for line in found)
+        assert all(abs(float(line.split()[1])) < 1e-3 for line in found)
 
 
 def test_the_metadata_example_of_pylsl(program):
