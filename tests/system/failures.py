@@ -14,6 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from disk import Disk  # noqa: E402
+
 PROGRAM = os.path.abspath(sys.argv[1])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = pathlib.Path(tempfile.mkdtemp())
@@ -128,15 +132,12 @@ def everything(folder: pathlib.Path, before: list[str], **more: str) -> None:
     assert not changed, changed
 
 
-def on_a_disk(fill: str) -> None:
-    home, disk = healthy(), configured(SCRATCH / "disk")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", disk], check=True)
-    try:
-        shutil.copytree(home, disk, dirs_exist_ok=True)
-        subprocess.run(["bash", "-c", fill, "fill", disk], check=True)
-        everything(disk, [])
-    finally:
-        subprocess.run(["umount", disk], check=True)
+def on_a_disk(spoil) -> None:
+    home = healthy()
+    with Disk(SCRATCH / "disk", 1024) as disk:
+        shutil.copytree(home, disk.folder, dirs_exist_ok=True)
+        spoil(disk)
+        everything(disk.folder, [])
 
 
 def with_a_wrong_clock() -> None:
@@ -154,8 +155,8 @@ def keyless() -> None:
 
 
 CONDITIONS = {
-    "full": lambda: on_a_disk('dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null; exit 0'),
-    "read-only": lambda: on_a_disk('mount -o remount,ro "$1"'),
+    "full": lambda: on_a_disk(Disk.fill),
+    "read-only": lambda: on_a_disk(Disk.make_read_only),
     "wrong clock": with_a_wrong_clock,
     "keyless": keyless,
     # Not even loopback is up.

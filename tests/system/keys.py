@@ -13,6 +13,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from disk import Disk  # noqa: E402
+
 PROGRAM = os.path.abspath(sys.argv[1])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = pathlib.Path(tempfile.mkdtemp())
@@ -154,32 +158,23 @@ def without_a_network_every_command_ends():
 
 
 @contextlib.contextmanager
-def on_a_disk(name: str, fill: str, source: Machine | None = None):
-    """A machine with the keys of `source` on a disk of its own, which `fill` makes useless."""
-    disk = SCRATCH / f"{name}-disk"
-    disk.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "tmpfs", disk], check=True)
-    try:
-        machine = Machine(disk / "keys")
+def on_a_disk(name: str, spoil, source: Machine | None = None):
+    """A machine with the keys of `source` on a disk of its own, which `spoil` makes useless."""
+    with Disk(SCRATCH / f"{name}-disk", 128) as disk:
+        machine = Machine(disk.folder / "keys")
         if source:
             shutil.copytree(source.folder, machine.folder)
-        machine.more = {"XDG_RUNTIME_DIR": str(disk / "runtime"), "HOME": str(disk)}
-        machine.config = shutil.copy(machine.config, disk / "lsl_api.cfg")
-        subprocess.run(["bash", "-c", fill, "fill", str(disk)], check=True)
+        machine.more = {"XDG_RUNTIME_DIR": str(disk.folder / "runtime"), "HOME": str(disk.folder)}
+        machine.config = shutil.copy(machine.config, disk.folder / "lsl_api.cfg")
+        spoil(disk)
         yield machine
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
-FULL = 'dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null; exit 0'
-READ_ONLY = 'mount -o remount,ro "$1"'
-
-
-def nothing_is_lost(name: str, fill: str) -> None:
+def nothing_is_lost(name: str, spoil) -> None:
     """Every command on a machine of a lab, whose disk is useless."""
     source = lab(name)
     request = Machine(SCRATCH / f"{name}-asks").does("new-device", "asks").split()[-1]
-    with on_a_disk(name, fill, source) as machine:
+    with on_a_disk(name, spoil, source) as machine:
         before = machine.files()
         for words, said in commands(request, machine.folder.parent):
             done = machine.keys(*words, said=said)
@@ -192,12 +187,12 @@ def nothing_is_lost(name: str, fill: str) -> None:
 
 @test
 def on_a_full_disk_nothing_is_lost():
-    nothing_is_lost("full", FULL)
+    nothing_is_lost("full", Disk.fill)
 
 
 @test
 def on_a_disk_that_is_read_only_nothing_is_lost():
-    nothing_is_lost("readonly", READ_ONLY)
+    nothing_is_lost("readonly", Disk.make_read_only)
 
 
 @test
@@ -209,16 +204,16 @@ def on_a_useless_disk_no_machine_begins():
     certificate = source.does("issue", "--yes", device.does("new-device", "Waits").split()[-1])
     begins = [(None, ("init",), ""), (None, ("new-device", "Room"), ""), (None, ("import", str(bundle)), ""),
               (None, ("recover", str(sheet)), words), (device, ("trust",), certificate)]
-    for fill in (FULL, READ_ONLY):
+    for spoil in (Disk.fill, Disk.make_read_only):
         for start, command, said in begins:
-            with on_a_disk("begins", fill, start) as machine:
+            with on_a_disk("begins", spoil, start) as machine:
                 before = machine.files() if start else {}
                 done = machine.keys(*command, said=said)
                 judge(command, done)
                 left = machine.files() if machine.folder.exists() else {}
                 # The lock of the folder is an empty file.
                 left, before = ({name: content for name, content in files.items() if name != "lab.lock"} for files in (left, before))
-                assert done.returncode == 3 and left == before, (command, fill, done, sorted(left))
+                assert done.returncode == 3 and left == before, (command, spoil, done, sorted(left))
     # The same does begin where there is a disk.
     for start, command, said in begins:
         machine = start or Machine(SCRATCH / f"begins-{command[0]}")

@@ -58,7 +58,7 @@ def hub_disk_is_full() -> None:
     with lab() as (authority, a, b, _):
         hub, target = Hub(authority), SCRATCH / "hub-full.xdf"
         hub.down()
-        disk = Disk(hub.folder, 64)
+        disk = Disk(hub.folder, 64_000)
         hub.up()
         _, recorder, sender, outward = began(hub, a, b, "Hub full", 20, target)
         time.sleep(3)
@@ -76,7 +76,7 @@ def hub_disk_is_full() -> None:
 
 def edge_disk_is_full() -> None:
     with lab() as (authority, a, b, _):
-        hub, target, disk = Hub(authority), SCRATCH / "edge-full.xdf", Disk(SCRATCH / "edge-disk", 4)
+        hub, target, disk = Hub(authority), SCRATCH / "edge-full.xdf", Disk(SCRATCH / "edge-disk", 4_000)
         _, recorder, sender, outward = began(hub, a, b, "Edge full", 16, target, "--journal", str(disk.folder / "journal"))
         time.sleep(3)
         disk.fill()
@@ -89,7 +89,7 @@ def edge_disk_is_full() -> None:
 
 def edge_disk_stays_full() -> None:
     with lab() as (authority, a, b, _):
-        hub, target, disk = Hub(authority), SCRATCH / "edge-lost.xdf", Disk(SCRATCH / "lost-disk", 4)
+        hub, target, disk = Hub(authority), SCRATCH / "edge-lost.xdf", Disk(SCRATCH / "lost-disk", 4_000)
         _, recorder, sender, outward = began(hub, a, b, "Edge lost", 8, target, "--journal", str(disk.folder / "journal"))
         time.sleep(3)
         disk.fill()
@@ -108,7 +108,7 @@ def edge_disk_stays_full() -> None:
 
 def recorder_disk_is_full() -> None:
     with lab() as (authority, a, b, _):
-        hub, disk = Hub(authority), Disk(SCRATCH / "recorder-disk", 4)
+        hub, disk = Hub(authority), Disk(SCRATCH / "recorder-disk", 4_000)
         target = disk.folder / "recorder-full.xdf"
         record, recorder, sender, outward = began(hub, a, b, "Recorder full", 16, target)
         time.sleep(3)

@@ -120,7 +120,7 @@ def backlog_is_seen() -> None:
     with lab() as (authority, a, b, _):
         hub = Hub(authority)
         hub.down()
-        disk = Disk(hub.folder, 64)
+        disk = Disk(hub.folder, 64_000)
         hub.up()
         remembers(b, hub.url)
         a.sends("Kept back", 10**6)
@@ -135,7 +135,7 @@ def backlog_is_seen() -> None:
             browser.wait("/backlog \\d+ s/.test(document.querySelector('#remote .far')?.innerText)", "it waits at its sender")
             code, page = looked(b, lambda stream: stream["backlog"] is not None and stream["backlog"]["seconds"] > 3)
             stream, = page["remote"]["hubs"][0]["streams"]
-            # Ten blocks a second or fewer, of at least 20 ms.
+            # A block has 20 ms of the stream or more, and less than a second.
             blocks, seconds = stream["backlog"]["blocks"], stream["backlog"]["seconds"]
             assert stream["backlog"]["is_behind"] and 0.02 * blocks * 0.9 < seconds < blocks, stream
             shows(b, r"Kept back of site-a: backlog [\d.]+ s in [\d,]+ blocks?; they wait at its site", "--once")

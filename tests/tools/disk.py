@@ -1,4 +1,4 @@
-"""A small disk of its own, for programs whose disk is full. Only root can mount one."""
+"""A small disk of its own, for programs whose disk is full or read-only. Only root can mount one."""
 
 import contextlib
 import pathlib
@@ -6,12 +6,18 @@ import subprocess
 
 
 class Disk:
-    """A small disk, which can be full."""
+    """A small disk, which only this user may enter."""
 
-    def __init__(self, folder: pathlib.Path, megabytes: int) -> None:
+    def __init__(self, folder: pathlib.Path, kilobytes: int) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,mode=700", "tmpfs", str(folder)], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        subprocess.run(["umount", str(self.folder)], check=True)
 
     def fill(self) -> None:
         """Leaves no byte."""
@@ -21,3 +27,6 @@ class Disk:
 
     def free(self) -> None:
         (self.folder / "ballast").unlink()
+
+    def make_read_only(self) -> None:
+        subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], check=True)
