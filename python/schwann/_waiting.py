@@ -30,12 +30,11 @@ def wait_for_any(natives: Iterable[_schwann.Inlet], bell: _schwann.Bell, timeout
             return
         if readable is not None:
             sources.append(readable)
-    left = _AGAIN if len(sources) == 1 else timeout
+    # On Windows, Ctrl-C does not end this wait, and is seen between two.
+    looks_again = len(sources) == 1 or sys.platform == "win32"
+    left = _AGAIN if looks_again else timeout
     if left is not None and timeout is not None:
         left = min(left, timeout)
-    if sys.platform == "win32":
-        # Ctrl-C does not end this wait there, and is seen between two.
-        left = min(_AGAIN, math.inf if left is None else left)
     with selectors.DefaultSelector() as selector:
         for source in sources:
             selector.register(source.fileno(), selectors.EVENT_READ)

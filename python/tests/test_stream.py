@@ -1,5 +1,6 @@
 """Receiving."""
 
+import inspect
 import threading
 import time
 from collections.abc import Callable
@@ -71,6 +72,11 @@ def test_closing_ends_the_waits_of_other_threads(connect: Connect, kind: str) ->
         with pytest.raises(schwann.ClosedError):
             call()
     assert list(stream.chunks()) == [] and stream.closed
+
+
+def test_a_description_opens_a_stream_with_every_option_that_a_stream_has() -> None:
+    own, opened = (list(inspect.signature(one).parameters.values())[1:] for one in (schwann.Stream, schwann.StreamInfo.open))
+    assert own == opened
 
 
 def test_the_policy_latest_shows_the_present(connect: Connect) -> None:

@@ -93,7 +93,7 @@ pub use recorded_info::recorded_info;
 pub use recorder::{AddError, BeginError, Inspect, Leaving, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};
 pub use sections::Sections;
-pub use space::Forecast;
+pub use space::{Forecast, SHORT_BYTES};
 pub use status::{Phase, RecordingStream, verdicts};
 pub use stop::Stop;
 pub use time_service::TimeService;

@@ -63,7 +63,8 @@ impl Space {
 
 const ASK_EVERY: Duration = Duration::from_secs(1);
 const WINDOW: Duration = Duration::from_secs(30);
-const SHORT_BYTES: u64 = 256 << 20;
+/// A disk with fewer free bytes wants room made.
+pub const SHORT_BYTES: u64 = 256 << 20;
 const SHORT_SECONDS: f64 = 1800.0;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ import time
 
 import pyxdf
 
+from conftest import wait_until
 from test_xdf_cli import PATIENCE, SCHWANN, lab  # noqa: F401
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -155,24 +156,21 @@ def test_keys_drive_a_recording(lab):
         terminal.types("athrown away\x1b")
         terminal.wait("keys: n next run")
         terminal.types("n")
-        wait_for_files(lab, 2)
+        wait_until(lambda: len(recordings(lab)) == 2, PATIENCE)
         terminal.types("s")
         terminal.wait("keys: r record, q quit")
         terminal.types("q")
         assert terminal.process.wait(timeout=PATIENCE) == 0
     notes = []
-    for path in wait_for_files(lab, 2):
+    for path in recordings(lab):
         streams, _ = pyxdf.load_xdf(str(path))
         assert any(stream["info"]["name"] == ["Fake counter:2@100"] for stream in streams)
         notes += [row[0] for stream in streams if stream["info"]["name"] == ["Annotations"] for row in stream["time_series"]]
     assert notes == ["left hand"]
 
 
-def wait_for_files(lab, count):
-    deadline = time.monotonic() + PATIENCE
-    while len(files := sorted((lab.folder / "data").rglob("*.xdf"))) < count:
-        assert time.monotonic() < deadline, files
-    return files
+def recordings(lab):
+    return sorted((lab.folder / "data").rglob("*.xdf"))
 
 
 COMPLETE = """

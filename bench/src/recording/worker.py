@@ -216,8 +216,8 @@ def first_picture(path: pathlib.Path) -> tuple[float, float]:
         def hear(kind: str) -> dict:
             while True:
                 message = page.recv()
-                if isinstance(message, bytes) or json.loads(message)["type"] == kind:
-                    return {} if isinstance(message, bytes) else json.loads(message)
+                if isinstance(message, str) and (told := json.loads(message))["type"] == kind:
+                    return told
 
         span, rows = hear("hello")["recording"], hear("streams")["streams"]
         asked, until = time.monotonic(), (span["from"] + span["until"]) / 2

@@ -13,7 +13,11 @@ use schwann_recorder::{Hidden, Unseen};
 
 use self::tried::{Tried, try_all};
 use self::visit::visit_all;
-pub(super) use self::{host::Host, near::Near, visit::Stream};
+pub(super) use self::{
+    host::Host,
+    near::Near,
+    visit::{Stream, addresses},
+};
 use super::{
     firewall::{self, Manager, Network, Rule, Zone},
     nft::Ruleset,
@@ -130,17 +134,22 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         networks: firewall::networks(&sys::firewall::networks()),
         ruleset: ruleset(manager),
         manager,
-        zones: match manager {
-            Manager::Firewalld => sys::firewall::zones().map_or_else(Vec::new, |text| Zone::read_all(&text)),
-            Manager::Ufw | Manager::Unknown => Vec::new(),
-        },
-        surroundings: Surroundings::new(
-            sys::firewall::links().as_deref(),
-            sys::firewall::is_in_container(),
-            sys::firewall::wsl_network().as_deref(),
-        ),
+        zones: zones(manager),
+        surroundings: surroundings(),
         config,
     }
+}
+
+fn zones(manager: Manager) -> Vec<Zone> {
+    match manager {
+        Manager::Firewalld => sys::firewall::zones().map_or_else(Vec::new, |text| Zone::read_all(&text)),
+        Manager::Ufw | Manager::Unknown => Vec::new(),
+    }
+}
+
+fn surroundings() -> Surroundings {
+    let (links, wsl) = (sys::firewall::links(), sys::firewall::wsl_network());
+    Surroundings::new(links.as_deref(), sys::firewall::is_in_container(), wsl.as_deref())
 }
 
 /// The rules in force; nothing if those of `manager` could not be read.
@@ -250,7 +259,7 @@ impl Facts {
     pub(super) fn sees_through(&self, name: &str) -> bool {
         let reaches = |ip| self.interfaces.iter().any(|one| one.name == name && one.reaches(ip));
         let is_there = |ip| !self.is_own(ip) && reaches(ip);
-        self.streams.iter().any(|stream| visit::addresses(&stream.info).any(is_there))
+        self.streams.iter().any(|stream| addresses(&stream.info).any(is_there))
     }
 
     /// Whether an address is one of this computer.
@@ -260,7 +269,7 @@ impl Facts {
 
     /// How many of the streams that were found are of this computer.
     pub(crate) fn own_stream_count(&self) -> usize {
-        let is_own = |stream: &&Stream| visit::addresses(&stream.info).any(|ip| self.is_own(ip));
+        let is_own = |stream: &&Stream| addresses(&stream.info).any(|ip| self.is_own(ip));
         self.streams.iter().filter(is_own).count()
     }
 

@@ -1,12 +1,10 @@
 //! What the facts mean: one sentence and one command each.
 
-use core::net::IpAddr;
-
 use schwann_proto::stream_info::IpVersion;
 
 use super::{
     Finding, Weight,
-    facts::{Facts, Stream},
+    facts::{Facts, Stream, addresses},
     firewall::Manager,
 };
 use crate::sys::commands::{self, Side};
@@ -85,9 +83,5 @@ fn lsl_ports(facts: &Facts) -> (u16, u16) {
 
 /// Where a stream was found, without the zone.
 fn address(stream: &Stream) -> String {
-    let texts =
-        [IpVersion::V4, IpVersion::V6].map(|version| stream.info.endpoint(version).address.to_string());
-    let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    let text = text.split('%').next().unwrap_or_default().to_owned();
-    text.parse::<IpAddr>().map_or(text, |ip| ip.to_string())
+    addresses(&stream.info).next().map_or_else(String::new, |ip| ip.to_string())
 }

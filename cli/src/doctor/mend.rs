@@ -2,7 +2,7 @@
 //!
 //! No shell reads the command, for a part of it may come from the network: a name, or a session id.
 
-use std::process::Command;
+use std::path::PathBuf;
 
 use super::Finding;
 use crate::sys::programs;
@@ -43,16 +43,9 @@ pub(crate) fn run(words: &[String]) -> bool {
         words => words,
     };
     let Some((first, rest)) = words.split_first() else { return false };
-    let command = match first.as_str() {
-        // This program, wherever it lies.
-        "schwann" => std::env::current_exe().map(|own| {
-            let mut command = Command::new(own);
-            command.args(rest);
-            command
-        }),
-        program => Ok(programs::of_system(program, rest)),
-    };
-    match command.and_then(|mut command| command.status()) {
+    // This program, wherever it lies.
+    let program = if first == "schwann" { std::env::current_exe() } else { Ok(PathBuf::from(first)) };
+    match program.and_then(|program| programs::command(&program, rest).status()) {
         Ok(status) => status.success(),
         Err(error) => {
             eprintln!("schwann: {first}: {error}");

@@ -58,9 +58,8 @@ impl Hubs {
                 fix: String::from("schwann hub up    # on the computer of the hub"),
             }));
             for stream in remote.streams() {
-                let wrong = is_wrong(&stream).then(|| trouble(&stream, address));
-                let waits = backlog(&stream).filter(|_| stream.state != RemoteState::Behind);
-                let waits = waits.map(|what| (format!("{what}."), BACKLOG_FIX));
+                let wrong = trouble(&stream, address);
+                let waits = backlog(&stream).map(|what| (format!("{what}."), BACKLOG_FIX));
                 let one = |(what, fix)| Examined { is_fault: false, what, fix: String::from(fix) };
                 found.extend(wrong.into_iter().chain(waits).map(one));
             }
@@ -93,12 +92,12 @@ fn name(stream: &RemoteStream) -> String {
     named.unwrap_or_else(|| format!("stream {}", stream.stream))
 }
 
-/// What is wrong with a stream of another site, and the command that helps.
-fn trouble(stream: &RemoteStream, address: &Address) -> (String, &'static str) {
+/// What is wrong with a stream of another site, and the command that helps. What waits there is said by [`backlog`].
+fn trouble(stream: &RemoteStream, address: &Address) -> Option<(String, &'static str)> {
     let name = format!("{} of {}", name(stream), stream.site);
     let send = "schwann relay out    # at that site; here: schwann relay status";
-    match stream.state {
-        RemoteState::Behind => (backlog(stream).map_or(name, |what| format!("{what}.")), BACKLOG_FIX),
+    Some(match stream.state {
+        RemoteState::Behind | RemoteState::Early | RemoteState::Well => return None,
         RemoteState::Contradicted => (
             format!(
                 "By the wall clocks of both sites, the clock of {name} is not where it was measured: a wall clock is wrong by \
@@ -122,7 +121,7 @@ fn trouble(stream: &RemoteStream, address: &Address) -> (String, &'static str) {
             format!("{name} does not come through the hub {address}: {}.", word(state).1.to_lowercase()),
             send,
         ),
-    }
+    })
 }
 
 fn word(state: RemoteState) -> (Look, &'static str) {

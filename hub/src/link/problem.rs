@@ -58,8 +58,7 @@ impl fmt::Display for Problem {
                  brings a newer one"
             ),
             Self::Unacknowledged => out.write_str(
-                "the hub does not say that it keeps what it gets; its disk may be full, which the screen of `schwann hub up` says, or \
-                 the line may be cut",
+                "the hub does not confirm what it gets: its disk may be full, as the screen of `schwann hub up` says, or the line is cut",
             ),
             Self::Unanswered(why) => {
                 write!(out, "the hub did not answer ({why}), and is asked again; look into its log if this goes on")

@@ -8,6 +8,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use schwann_recorder::SHORT_BYTES;
+
 /// The disk of a hub, looked at.
 pub(super) struct Disk {
     folder: PathBuf,
@@ -43,12 +45,11 @@ impl fmt::Display for Fault {
         match self {
             Self::Disk(why) => write!(
                 out,
-                "the hub could not store a message ({why}) and takes no more; mend that, such as by making room on its disk, end this with \
-                 Ctrl-C, and start `schwann hub up` again"
+                "the hub could not store a message ({why}) and takes no more; make room on its disk, press Ctrl-C, and start \
+                 `schwann hub up` again"
             ),
             Self::Limit => out.write_str(
-                "the hub keeps as much as --limit allows and takes no more; end this with Ctrl-C, and start `schwann hub up` again with a \
-                 higher --limit",
+                "the hub keeps as much as --limit allows and takes no more; press Ctrl-C, and start `schwann hub up` with a higher one",
             ),
         }
     }
@@ -83,11 +84,11 @@ impl Disk {
     fn lack(&mut self, free_bytes: u64) -> Option<String> {
         let room = match free_bytes {
             ..NO_BYTES => Room::None,
-            NO_BYTES..FEW_BYTES => Room::Short,
+            NO_BYTES..SHORT_BYTES => Room::Short,
             _ => Room::Ample,
         };
         // A disk around a limit is not talked of again and again.
-        if room < self.room && free_bytes < 2 * FEW_BYTES {
+        if room < self.room && free_bytes < 2 * SHORT_BYTES {
             return None;
         }
         let before = core::mem::replace(&mut self.room, room);
@@ -131,12 +132,8 @@ impl Disk {
 /// and none in how they begin.
 fn fault(line: &str) -> Option<Fault> {
     let mut parts = line.splitn(5, ' ').skip(3);
-    let said = parts
-        .next()
-        .zip(parts.next())
-        .filter(|(level, _)| *level == "[ERR]")?
-        .1
-        .strip_prefix("JetStream ")?;
+    let (level, said) = (parts.next()?, parts.next()?);
+    let said = said.strip_prefix("JetStream ").filter(|_| level == "[ERR]")?;
     match said {
         _ if said.starts_with("failed to store a msg") => {
             Some(Fault::Disk(said.rsplit(": ").next().unwrap_or_default().trim().to_owned()))
@@ -146,8 +143,6 @@ fn fault(line: &str) -> Option<Fault> {
     }
 }
 
-/// As where `schwann record` asks for room.
-const FEW_BYTES: u64 = 256 << 20;
 /// A disk with less takes no block of the largest size.
 const NO_BYTES: u64 = 2 << 20;
 /// Bytes of the log that are read in one look at most.
@@ -206,8 +201,18 @@ mod tests {
     #[test]
     fn less_room_is_said_as_it_becomes_less() {
         let mut disk = Disk::of(Path::new("."), PathBuf::from("absent"));
-        let rooms =
-            [FEW_BYTES, FEW_BYTES - 1, FEW_BYTES, NO_BYTES, NO_BYTES - 1, 0, NO_BYTES, 0, 2 * FEW_BYTES, 0];
+        let rooms = [
+            SHORT_BYTES,
+            SHORT_BYTES - 1,
+            SHORT_BYTES,
+            NO_BYTES,
+            NO_BYTES - 1,
+            0,
+            NO_BYTES,
+            0,
+            2 * SHORT_BYTES,
+            0,
+        ];
         let said = [false, true, false, false, true, false, false, false, false, true];
         assert_eq!(rooms.map(|free| disk.lack(free).is_some()), said);
         // What cannot be looked at is said once.

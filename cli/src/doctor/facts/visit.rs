@@ -105,7 +105,7 @@ pub(super) fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
 }
 
 /// Where a stream was found, without the zone.
-pub(super) fn addresses(info: &StreamInfo) -> impl Iterator<Item = IpAddr> {
+pub(in crate::doctor) fn addresses(info: &StreamInfo) -> impl Iterator<Item = IpAddr> {
     [IpVersion::V4, IpVersion::V6].into_iter().filter_map(move |version| {
         let text = info.endpoint(version).address.to_string();
         text.split('%').next()?.parse().ok()

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 /// Becomes a program; returns only if that failed, and says why.
@@ -9,8 +10,8 @@ pub(crate) fn become_it(command: &mut Command) -> io::Error {
     command.exec()
 }
 
-/// A program of the system with these words.
-pub(crate) fn of_system(program: &str, words: &[String]) -> Command {
+/// A program with these words.
+pub(crate) fn command(program: &Path, words: &[String]) -> Command {
     let mut command = Command::new(program);
     command.args(words);
     command

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::windows::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 use winsafe::{HKEY, RegistryValue, co};
@@ -14,9 +15,8 @@ pub(crate) fn become_it(command: &mut Command) -> io::Error {
     }
 }
 
-/// A program of the system with these words. `netsh` reads the line itself, and wants quotation marks around values alone:
-/// `name="a b"`.
-pub(crate) fn of_system(program: &str, words: &[String]) -> Command {
+/// A program with these words. `netsh` reads the line itself, and wants quotation marks around values alone: `name="a b"`.
+pub(crate) fn command(program: &Path, words: &[String]) -> Command {
     let mut command = Command::new(program);
     for word in words {
         match word.split_once('=') {
