@@ -168,6 +168,15 @@ impl Inlet {
         self.stream.shared.drain(self.stream.shared.lock()).0.sample_count()
     }
 
+    /// How many samples a pull would find without asking the system for more. It costs no system call, so a program that
+    /// hands samples on can ask it after each.
+    pub fn samples_at_hand(&self) -> usize {
+        if self.maker.check().is_err() {
+            return 0;
+        }
+        self.stream.shared.lock().sample_count()
+    }
+
     /// Drops what has arrived and returns how many samples that were.
     ///
     /// - Source: equals liblsl `lsl_inlet_flush`.

@@ -74,6 +74,17 @@ fn chunks_keep_their_values_and_get_their_stamps() {
 }
 
 #[test]
+fn what_came_with_the_sample_that_was_pulled_is_at_hand() {
+    let (outlet, inlet) = pair(&info(ChannelFormat::Int32, 1, 0.0), &OutletOptions::default());
+    assert_eq!(inlet.samples_at_hand(), 0);
+    outlet.push_chunk(&[1, 2, 3], 1.0, Flush::Now).expect("a push");
+    for left in [2, 1, 0] {
+        assert!(inlet.pull_sample(&mut [0], LONG).expect("a stream").is_some());
+        assert_eq!(inlet.samples_at_hand(), left);
+    }
+}
+
+#[test]
 fn a_pull_without_samples_returns_in_time() {
     let (_outlet, inlet) = pair(&info(ChannelFormat::Int8, 1, 0.0), &OutletOptions::default());
     let start = std::time::Instant::now();

@@ -126,8 +126,8 @@ fn carry_samples(inlet: &Inlet, outlet: &Outlet, stop: &Stop) -> Result<(), Erro
             }
         };
         let Some(stamp) = pulled else { continue };
-        // What has come together goes on together.
-        let flush = if inlet.samples_available() == 0 { Flush::Now } else { Flush::Later };
+        // What has come together goes on together. Asking the system for more would hold this sample up.
+        let flush = if inlet.samples_at_hand() == 0 { Flush::Now } else { Flush::Later };
         match size {
             Some(_) => outlet.push_raw_sample(&raw, stamp, flush)?,
             None => {
