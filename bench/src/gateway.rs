@@ -16,43 +16,50 @@ use crate::campaign::CampaignError;
 use crate::line::{ETHERNET, Line, NEAR};
 use crate::record::{KEYS, Reading};
 use crate::sealed::lab;
-use crate::sealed::paired::{CARRIED, Cell, Restart, Setting, Side, Subject, environment, run};
+use crate::sealed::paired::{
+    CARRIED, Cell, FORWARDED, Restart, Setting, Side, Subject, environment, forward, run,
+};
 use crate::statistics::paired_t;
 use crate::step::Step;
 use crate::suite::{Asked, Depth, Missing};
 use crate::transfer::interrupted;
 
-/// A gateway to be started for one stream.
-pub(crate) struct Gateway {
-    program: PathBuf,
-    way: Way,
-    enter: Vec<OsString>,
+/// What brings one stream over.
+pub(crate) enum Gateway {
+    /// `schwann gateway`, with the words that bring it where it belongs.
+    Program { program: PathBuf, way: Way, enter: Vec<OsString> },
+    /// A thread of this process that receives and sends, and does nothing else.
+    Sockets,
 }
 
 /// What it does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Way {
+pub(crate) enum Way {
     /// It seals plain streams.
     In,
     /// It shows sealed streams in the clear.
     Out,
 }
 
-/// A running gateway; ended when dropped.
-pub(crate) struct Running(Child);
+/// A running gateway; ended when dropped. A thread ends with its sender.
+pub(crate) struct Running(Option<Child>);
 
 impl Gateway {
     /// Starts it for the stream with this source id, and returns when it has found that.
     pub(crate) fn start(&self, source_id: &str, config: &Path) -> Result<Running, Reason> {
-        let mut words = self.enter.iter().map(OsString::as_os_str).chain([self.program.as_os_str()]);
+        let Self::Program { program, way, enter } = self else {
+            return forward(source_id).map(|()| Running(None));
+        };
+        let mut words = enter.iter().map(OsString::as_os_str).chain([program.as_os_str()]);
         let mut command = Command::new(words.next().ok_or("no program")?);
-        command.args(words).arg("gateway").args((self.way == Way::Out).then_some("--out"));
+        command.args(words).arg("gateway").args((*way == Way::Out).then_some("--out"));
         command
             .arg(format!("source_id='{source_id}'"))
             .envs([("SCHWANN_KEYS", KEYS), ("SCHWANN_SECURITY", "require")]);
         command.env("LSLAPICFG", config).current_dir(config.parent().ok_or("a file in no folder")?);
-        let mut running = Running(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?);
-        let said = BufReader::new(running.0.stdout.take().ok_or("piped above")?);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let said = BufReader::new(child.stdout.take().ok_or("piped above")?);
+        let running = Running(Some(child));
         let (sender, begun) = mpsc::channel();
         std::thread::spawn(move || {
             said.lines()
@@ -68,8 +75,8 @@ impl Gateway {
 impl Drop for Running {
     fn drop(&mut self) {
         // Both fail only when it has already ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.0.as_mut().map(Child::kill);
+        let _ = self.0.as_mut().map(Child::wait);
     }
 }
 
@@ -77,30 +84,60 @@ impl Drop for Running {
 #[derive(Clone, Copy)]
 struct Condition {
     name: &'static str,
-    way: Way,
+    /// The gateways on the way, in their order.
+    ways: &'static [Way],
     /// The receivers are behind a line.
     is_far: bool,
-    /// The sender has the original's library, as an old device has.
+    /// The straight streams' sender has the original's library, as an old device has.
     is_old: bool,
     /// So have the straight receivers: as it was before the lab had keys.
     was_old: bool,
 }
 
-const PLAIN: Condition = Condition { name: "in", way: Way::In, is_far: false, is_old: false, was_old: false };
-const CONDITIONS: [Condition; 6] = [
+const PLAIN: Condition =
+    Condition { name: "in", ways: &[Way::In], is_far: false, is_old: false, was_old: false };
+const OLD: Condition = Condition { name: "in-instead-of-liblsl", is_old: true, was_old: true, ..PLAIN };
+const CONDITIONS: [Condition; 9] = [
     PLAIN,
-    Condition { name: "out", way: Way::Out, ..PLAIN },
+    Condition { name: "out", ways: &[Way::Out], ..PLAIN },
     Condition { name: "in-from-liblsl", is_old: true, ..PLAIN },
-    Condition { name: "in-instead-of-liblsl", is_old: true, was_old: true, ..PLAIN },
+    OLD,
+    Condition { name: "out-instead-of-liblsl", ways: &[Way::Out], ..OLD },
     Condition { name: "in-ethernet", is_far: true, ..PLAIN },
-    Condition { name: "out-ethernet", way: Way::Out, is_far: true, ..PLAIN },
+    Condition { name: "out-ethernet", ways: &[Way::Out], is_far: true, ..PLAIN },
+    Condition { name: "in-ethernet-instead-of-liblsl", is_far: true, ..OLD },
+    Condition { name: "both-ethernet-instead-of-liblsl", ways: &[Way::In, Way::Out], is_far: true, ..OLD },
 ];
+
+impl Condition {
+    /// A sealed lab has no old device that seals: what a gateway takes out comes from our library.
+    fn sends_sealed(&self) -> bool {
+        self.ways.first() == Some(&Way::Out)
+    }
+
+    /// What a gateway brings in is received by our library.
+    fn receives_sealed(&self) -> bool {
+        self.ways.last() == Some(&Way::In)
+    }
+}
 
 /// A step for each condition.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let programs = [program()?, asked.ours()?, asked.opponent()?];
     let quick = asked.effort.depth == Depth::Quick;
     let (restarts, seconds) = if quick { (3, 1.0) } else { (asked.effort.count(16, 6), 2.5) };
+    let measure = move |setting: &Setting, scratch: &Path| {
+        let mut observed = Vec::new();
+        for seed in 0..restarts {
+            if interrupted() {
+                return Err(CampaignError::Interrupted.into());
+            }
+            observed.push(run(&CELL, seconds, seed as u64, setting, scratch)?);
+        }
+        Ok::<_, Reason>(observed)
+    };
+    let scratch = asked.scratch.clone();
+    let bare = Step::new("sockets-alone", move |name| Ok(judge(name, &measure(&bare(), &scratch)?, false)));
     let step = |condition: Condition| {
         let (scratch, programs) = (asked.scratch.clone(), programs.clone());
         Step::new(condition.name, move |name| {
@@ -108,18 +145,10 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
                 lab::install_keys(&scratch.join(KEYS))?;
             }
             let line = condition.is_far.then(|| Line::lay(&ETHERNET, 0)).transpose()?;
-            let setting = setting(condition, &programs, line.as_ref());
-            let mut observed = Vec::new();
-            for seed in 0..restarts {
-                if interrupted() {
-                    return Err(CampaignError::Interrupted.into());
-                }
-                observed.push(run(&CELL, seconds, seed as u64, &setting, &scratch)?);
-            }
-            Ok(judge(name, &observed))
+            Ok(judge(name, &measure(&setting(condition, &programs, line.as_ref()), &scratch)?, true))
         })
     };
-    Ok(CONDITIONS.into_iter().map(step).collect())
+    Ok(CONDITIONS.into_iter().map(step).chain([bare]).collect())
 }
 
 /// The program `schwann` beside this one.
@@ -129,57 +158,85 @@ pub(crate) fn program() -> Result<PathBuf, Missing> {
 }
 
 fn setting(condition: Condition, [program, ours, original]: &[PathBuf; 3], line: Option<&Line>) -> Setting {
-    let Condition { way, is_old, was_old, .. } = condition;
+    let Condition { ways, is_old, was_old, .. } = condition;
     let (near, far) = line.map_or_else(Default::default, |line| (line.near(), line.far()));
-    let side = |is_old: bool, policy, enter: &[OsString]| Side {
-        subject: Subject::Library(if is_old { original.clone() } else { ours.clone() }),
-        environment: environment(&[("SCHWANN_KEYS", KEYS), ("SCHWANN_SECURITY", policy)]),
+    let asks = if line.is_some() { NEAR } else { Ipv4Addr::LOCALHOST };
+    let library = |is_old: bool| if is_old { original.clone() } else { ours.clone() };
+    let side = |is_old: bool, seals: bool, enter: &[OsString]| Side {
+        subject: Subject::Library(library(is_old)),
+        environment: environment(&[
+            ("SCHWANN_KEYS", KEYS),
+            ("SCHWANN_SECURITY", if seals { "require" } else { "off" }),
+        ]),
         enter: enter.to_vec(),
+        asks,
+        behind: "",
     };
-    // Straight, the streams are as at their sender; beyond the gateway, they are in the other form.
-    let (sent, turned) = if way == Way::In { ("off", "require") } else { ("require", "off") };
-    let receivers = vec![(side(was_old, sent, &far), vec![0, 1]), (side(false, turned, &far), vec![CARRIED])];
+    let (sealed, opened) = (condition.sends_sealed(), condition.receives_sealed());
+    // Straight, the streams are as at their sender.
+    let straight = (side(was_old, sealed, &far), vec![0, 1]);
+    let gateway = |&way| {
+        let enter = if way == Way::In { near.clone() } else { far.clone() };
+        Gateway::Program { program: program.clone(), way, enter }
+    };
+    // What a gateway takes out is beside its receiver, which must not find the first form of it.
+    let here = if opened { asks } else { Ipv4Addr::LOCALHOST };
+    let turned = Side { asks: here, ..side(was_old && !opened, opened, &far) };
     Setting {
-        sender: side(is_old, sent, &near),
-        receivers,
-        address: if line.is_some() { NEAR } else { Ipv4Addr::LOCALHOST },
-        seals: way == Way::Out,
-        gateway: Some(Gateway {
-            program: program.clone(),
-            way,
-            enter: if way == Way::In { near } else { far },
-        }),
+        sender: side(is_old, sealed, &near),
+        receivers: vec![straight, (turned, vec![CARRIED])],
+        seals: sealed,
+        carried: sealed.then(|| library(false)),
+        gateways: ways.iter().map(gateway).collect(),
     }
 }
 
-/// What the restarts say: the streams' medians, the two straight ones against each other, and the gateway's ratio.
-fn judge(step: &str, observed: &[Restart]) -> Vec<Reading> {
+/// The same streams over nothing but sockets: the least that any program on the way costs.
+fn bare() -> Setting {
+    let side = |behind| Side {
+        subject: Subject::least(),
+        environment: environment(&[]),
+        enter: Vec::new(),
+        asks: Ipv4Addr::LOCALHOST,
+        behind,
+    };
+    Setting {
+        sender: side(""),
+        receivers: vec![(side(""), vec![0, 1]), (side(FORWARDED), vec![CARRIED])],
+        seals: false,
+        carried: None,
+        gateways: vec![Gateway::Sockets],
+    }
+}
+
+/// What the restarts say: the streams' medians, the two straight ones against each other, and the gateway's ratio, which
+/// has a limit if it is ours.
+fn judge(step: &str, observed: &[Restart], is_ours: bool) -> Vec<Reading> {
     let column = |stream: usize| observed.iter().map(|one| one.p50_us[stream]).collect::<Vec<f64>>();
     let [first, second, through] = [0, 1, CARRIED].map(column);
     let straight: Vec<f64> = first.iter().zip(&second).map(|(a, b)| f64::midpoint(*a, *b)).collect();
     let ratio = |over: &[f64], under: &[f64]| {
         over.iter().zip(under).map(|(over, under)| over / under).collect::<Vec<_>>()
     };
-    let limit: Vec<f64> = straight.iter().map(|straight| LIMIT * straight).collect();
-    let met = paired_t(&limit, &through, 0.95).and_then(|t| match t.interval {
-        interval if interval.high < 0.0 => Some(true),
-        interval if interval.low > 0.0 => Some(false),
-        _ => None,
-    });
     let figure = |subject, values| Reading::named(step, subject, "median from push to pull", "µs", values);
+    let turned = ratio(&through, &straight);
+    let turned = Reading::named(step, "through the gateway", "through / straight", "times", turned);
     vec![
         figure("straight", straight.clone()),
         figure("through the gateway", through.clone()),
         Reading::named(step, "straight", "the second / the first", "times", ratio(&second, &first)),
-        Reading::named(
-            step,
-            "through the gateway",
-            "through / straight",
-            "times",
-            ratio(&through, &straight),
-        )
-        .held_against(format!("<= {LIMIT}"), met),
+        if is_ours { turned.held_against(format!("<= {LIMIT}"), met(&straight, &through)) } else { turned },
     ]
+}
+
+/// Whether the limit is met; nothing if that is open.
+fn met(straight: &[f64], through: &[f64]) -> Option<bool> {
+    let limit: Vec<f64> = straight.iter().map(|straight| LIMIT * straight).collect();
+    match paired_t(&limit, through, 0.95)?.interval {
+        interval if interval.high < 0.0 => Some(true),
+        interval if interval.low > 0.0 => Some(false),
+        _ => None,
+    }
 }
 
 const CELL: Cell = Cell { channels: 64, rate: 500.0, inlets: 1 };

@@ -18,6 +18,7 @@ mod bare;
 mod ends;
 mod restart;
 
+pub(crate) use bare::{FORWARDED, forward};
 pub(crate) use ends::{Task, run_end};
 pub(crate) use restart::{Restart, Setting, Side, environment, run};
 
@@ -28,6 +29,14 @@ pub(crate) enum Subject {
     Bare(String),
     /// A library with liblsl's C interface.
     Library(PathBuf),
+}
+
+impl Subject {
+    /// Sockets, and our own cipher.
+    pub(crate) fn least() -> Self {
+        let [least, ..] = bare::ours();
+        Self::Bare(least.name())
+    }
 }
 
 /// One condition.

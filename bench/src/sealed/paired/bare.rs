@@ -37,7 +37,7 @@ fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
     ours().into_iter().chain(peers)
 }
 
-fn ours() -> [Box<dyn Contender>; 2] {
+pub(super) fn ours() -> [Box<dyn Contender>; 2] {
     [Box::<MadeAhead>::default(), engine(Kernel::best(), 1)]
 }
 
@@ -152,6 +152,29 @@ impl Receiving for Inlet {
     }
 }
 
+/// Hands on what comes for `source`, a stream's source id, until its sender has ended: the least that a program on the
+/// way does. Its receiver connects to the session whose name ends with [`FORWARDED`].
+pub(crate) fn forward(source: &str) -> Result<(), Reason> {
+    let (session, stream) = source.rsplit_once('-').ok_or("no source id of a stream")?;
+    let name = format!("{session}{FORWARDED}-{stream}");
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    let mut from = UnixStream::connect_addr(&SocketAddr::from_abstract_name(source)?)?;
+    std::thread::spawn(move || -> std::io::Result<()> {
+        slices::ask();
+        let (mut to, _) = listener.accept()?;
+        let mut room = [0; 1 << 16];
+        loop {
+            match from.read(&mut room)? {
+                0 => return Ok(()),
+                len => to.write_all(&room[..len])?,
+            }
+        }
+    });
+    Ok(())
+}
+
+/// What the session's name ends with for receivers behind [`forward`].
+pub(crate) const FORWARDED: &str = "-forwarded";
 /// The fastest others of all records of `schwann-bench aead`.
 const LEADING: [&str; 2] = ["aws-lc-rs", "ring"];
 /// What a sample has before its values in LSL: a tag and a stamp.

@@ -1,9 +1,10 @@
 //! The two processes of a restart: one pushes to three streams, the other pulls from all of them.
 
 use core::num::NonZeroU64;
+use std::path::PathBuf;
 use std::sync::{Barrier, Mutex, PoisonError};
 
-use super::{Cell, Subject, bare};
+use super::{CARRIED, Cell, Subject, bare};
 use crate::Reason;
 use crate::clock::{now_ns, sleep_until};
 use crate::ffi::{Inlet, Lsl, Outlet, Pushes, StreamShape};
@@ -19,6 +20,8 @@ pub(crate) struct Task {
     pub(super) cell: Cell,
     pub(super) end: End,
     pub(super) subject: Subject,
+    /// The library of the last stream, if it is not that of the others.
+    pub(super) carried: Option<PathBuf>,
     pub(super) seconds: f64,
     pub(super) seed: u64,
     /// The sender's library must say that it seals.
@@ -77,14 +80,16 @@ fn send(task: &Task, orders: &Orders) -> Result<(), Reason> {
 }
 
 fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
-    if task.seals && !library.info().contains("security:require") {
-        return Err(format!("the library says of itself: {}", library.info()).into());
+    let carrying = task.carried.as_deref().map(Lsl::load).transpose()?;
+    let carrying = carrying.as_ref().unwrap_or(library);
+    if task.seals && !carrying.info().contains("security:require") {
+        return Err(format!("the library says of itself: {}", carrying.info()).into());
     }
     let mut outlets = Vec::new();
     for stream in 0..ENDS {
         let source_id = task.source(stream);
         outlets.push(Outlet::create(
-            library,
+            if stream == CARRIED { carrying } else { library },
             &task.shape(stream, &source_id),
             BUFFER_SECONDS,
             Pushes::default(),

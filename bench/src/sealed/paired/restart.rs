@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::ends::{ENDS, End, NAMES, Task};
 use super::{CARRIED, Cell, Subject};
@@ -29,6 +29,10 @@ pub(crate) struct Side {
     pub(crate) environment: BTreeMap<String, String>,
     /// The words that bring it where it belongs.
     pub(crate) enter: Vec<OsString>,
+    /// Where it looks for streams.
+    pub(crate) asks: Ipv4Addr,
+    /// What the names of its sockets have besides: [`FORWARDED`](super::FORWARDED) or nothing.
+    pub(crate) behind: &'static str,
 }
 
 /// Who takes part in a restart.
@@ -36,12 +40,12 @@ pub(crate) struct Setting {
     pub(crate) sender: Side,
     /// With the streams that each takes.
     pub(crate) receivers: Vec<(Side, Vec<usize>)>,
-    /// Where the sender is.
-    pub(crate) address: Ipv4Addr,
-    /// Whether the sender's library must seal.
+    /// Whether the sender's library must seal; of two, that of the last stream.
     pub(crate) seals: bool,
-    /// What brings the last stream over, if its receiver does not take it from its sender.
-    pub(crate) gateway: Option<Gateway>,
+    /// The library of the last stream at its sender, if it is not that of the others.
+    pub(crate) carried: Option<PathBuf>,
+    /// What brings the last stream over, one behind the other; none if its receiver takes it from its sender.
+    pub(crate) gateways: Vec<Gateway>,
 }
 
 impl Setting {
@@ -56,9 +60,11 @@ impl Setting {
                 ("SCHWANN_KEYS", KEYS),
             ]),
             enter: Vec::new(),
+            asks: Ipv4Addr::LOCALHOST,
+            behind: "",
         };
         let (sender, receivers) = (side(), vec![(side(), (0..ENDS).collect())]);
-        Self { sender, receivers, address: Ipv4Addr::LOCALHOST, seals: true, gateway: None }
+        Self { sender, receivers, seals: true, carried: None, gateways: Vec::new() }
     }
 }
 
@@ -76,49 +82,58 @@ pub(crate) fn run(
     scratch: &Path,
 ) -> Result<Restart, Reason> {
     let session = format!("paired-{}-{:x}", std::process::id(), now_ns());
-    let config = scratch.join("lsl_api.cfg");
-    std::fs::write(&config, discovery::private(&session, discovery::free_ports(), setting.address))?;
-    let patience = Duration::from_secs_f64(3.0 * seconds) + SETUP_PATIENCE;
-    let start = |end, Side { subject, environment, enter }: &Side, streams: Vec<usize>| {
-        let (subject, session, seals) = (subject.clone(), session.clone(), setting.seals);
-        let task = Task { cell: *cell, end, subject, seconds, seed, seals, session, streams };
-        let place = Place { files: Some((&config, scratch)), environment: Some(environment), enter };
-        Process::start(&Job::Paired(task), &place, patience)
+    let ports = discovery::free_ports();
+    let configured = |asks: Ipv4Addr| {
+        let config = scratch.join(format!("lsl_api-{asks}.cfg"));
+        std::fs::write(&config, discovery::private(&session, ports, asks)).map(|()| config)
     };
-    const OUT_OF_TURN: &str = "a process spoke out of turn";
-    let mut sender = start(End::Sender, &setting.sender, (0..ENDS).collect())?;
+    let patience = Duration::from_secs_f64(3.0 * seconds) + SETUP_PATIENCE;
+    let start = |end, side: &Side, carried: Option<&PathBuf>, streams: Vec<usize>| {
+        let (subject, carried, session) =
+            (side.subject.clone(), carried.cloned(), session.clone() + side.behind);
+        let seals = setting.seals;
+        let task = Task { cell: *cell, end, subject, carried, seconds, seed, seals, session, streams };
+        let files = Some((&*configured(side.asks)?, scratch));
+        let place = Place { files, environment: Some(&side.environment), enter: &side.enter };
+        Ok::<_, Reason>(Process::start(&Job::Paired(task), &place, patience)?)
+    };
+    let mut sender = start(End::Sender, &setting.sender, setting.carried.as_ref(), (0..ENDS).collect())?;
     let Event::Ready { .. } = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
     let carried = Task::source_of(&session, CARRIED);
-    let _gateway = setting.gateway.as_ref().map(|gateway| gateway.start(&carried, &config)).transpose()?;
+    let config = configured(setting.sender.asks)?;
+    let gateways = setting.gateways.iter().map(|gateway| gateway.start(&carried, &config));
+    let _gateways = gateways.collect::<Result<Vec<_>, _>>()?;
     let receivers =
-        setting.receivers.iter().map(|(side, streams)| start(End::Receiver, side, streams.clone()));
-    let mut receivers = receivers.collect::<Result<Vec<_>, _>>()?;
-    for receiver in &mut receivers {
+        setting.receivers.iter().map(|(side, streams)| start(End::Receiver, side, None, streams.clone()));
+    observe(&mut sender, &mut receivers.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// Lets the sender begin, and waits until all has arrived.
+fn observe(sender: &mut Process, receivers: &mut [Process]) -> Result<Restart, Reason> {
+    for receiver in &mut *receivers {
         let Event::Open = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
     }
     sender.say(Order::Go)?;
     let Event::Pushed(begun) = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
-    let mut inlets = Vec::new();
-    for receiver in &mut receivers {
-        let Event::Arrived(arrived) = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
-        inlets.extend(arrived);
-    }
     let mut latencies: [Vec<f64>; ENDS] = core::array::from_fn(|_| Vec::new());
-    for (stream, arrivals) in inlets {
-        let begun = begun.get(stream).ok_or("an inlet of no stream")?;
-        if arrivals.len() != begun.len() {
-            return Err(format!("{} of {} samples arrived", arrivals.len(), begun.len()).into());
+    for receiver in receivers {
+        let Event::Arrived(inlets) = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
+        for (stream, arrivals) in inlets {
+            let begun = begun.get(stream).ok_or("an inlet of no stream")?;
+            if arrivals.len() != begun.len() {
+                return Err(format!("{} of {} samples arrived", arrivals.len(), begun.len()).into());
+            }
+            let spent = begun
+                .iter()
+                .zip(&arrivals)
+                .map(|(begun, arrived)| arrived.saturating_sub(*begun) as f64 / 1e3);
+            latencies[stream].extend(spent.skip(WARM_UP));
         }
-        let spent = begun
-            .iter()
-            .zip(&arrivals)
-            .skip(WARM_UP)
-            .map(|(begun, arrived)| (arrived.saturating_sub(*begun)) as f64 / 1000.0);
-        latencies[stream].extend(spent);
     }
     Ok(Restart { p50_us: latencies.each_ref().map(|values| median(values)) })
 }
 
+const OUT_OF_TURN: &str = "a process spoke out of turn";
 /// First samples that do not count: caches and the scheduler get to know the streams.
 const WARM_UP: usize = 20;
 /// Time that processes may need beyond the samples themselves, to start, to find each other and to drain.
