@@ -1,7 +1,9 @@
 # A real recording played as live streams, mirrored into a FieldTrip buffer, and read back by a client of others
 # (eegsynth, from PyPI) and by our Python client, there and through a tunnel: every sample, every kept event at its
 # sample. Then the buffer as a live stream again. `schwann mse check` must report a port without a listener.
+# Then a sender whose clock never answers: `schwann --json` names it.
 # cores: 0
+# debian: iptables
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

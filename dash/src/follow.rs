@@ -117,8 +117,9 @@ impl Follower {
             if local_clock() >= next_clock {
                 if let Ok(estimate) = self.inlet.clock_offset(patience) {
                     monitor.set_clock(estimate);
+                    next_clock = local_clock() + CLOCK_SECONDS;
                 }
-                (patience, next_clock) = (0.0, local_clock() + CLOCK_SECONDS);
+                patience = 0.0;
             }
             let received = self.receive(&mut batch);
             let more_waits = batch.is_full();

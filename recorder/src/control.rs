@@ -44,7 +44,7 @@ use super::search::{Missing, Unmatched};
 use super::space::Forecast;
 use super::status::{Phase, RecordingStream};
 use super::stop::Stop;
-use super::verdict::Verdict;
+use super::verdict::{Limits, Verdict};
 use desk::Desk;
 
 /// Drives a recorder; a copy drives the same one. The recorder ends with the last copy, and completes its file.
@@ -67,13 +67,22 @@ pub struct Settings {
     pub sealed_to: Option<Recipients>,
     /// After how long a recording goes on in another file; nothing for never.
     pub split_every: Option<Duration>,
+    /// What streams may do before something is wrong with them.
+    pub limits: Limits,
 }
 
 impl Settings {
     /// Every stream, in files with these names.
     #[must_use]
     pub fn new(naming: Naming) -> Self {
-        Self { wanted: Vec::new(), required: Vec::new(), naming, sealed_to: None, split_every: None }
+        Self {
+            wanted: Vec::new(),
+            required: Vec::new(),
+            naming,
+            sealed_to: None,
+            split_every: None,
+            limits: Limits::USUAL,
+        }
     }
 }
 
@@ -141,14 +150,15 @@ pub struct Ended {
 
 impl Ended {
     /// Whether every stream that was found answered, every query found one, and every sample that arrived is in the file. Also,
-    /// no stream had gaps or disconnected, and none was in trouble at the end.
+    /// no stream had more gaps than its limits allow, none disconnected, and none was in trouble at the end.
     pub fn is_well(&self) -> bool {
         let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
             // A sender that ended before its recording is in the events of the file, and no fault.
             let is_in_trouble = stream.phase == Phase::Recording && verdict.trouble().is_some();
             let was_recorded = stream.has_answered && stream.phase != Phase::Unreadable;
-            let is_complete =
-                stream.reading.gap_count == 0 && stream.unrecorded == 0 && stream.recoveries == 0;
+            let is_complete = stream.reading.gap_count <= stream.limits.gaps
+                && stream.unrecorded == 0
+                && stream.recoveries == 0;
             was_recorded && is_complete && !is_in_trouble
         };
         !self.streams.is_empty()

@@ -99,6 +99,6 @@ pub use stop::Stop;
 pub use time_service::TimeService;
 pub use timing::{Pace, StampCourse, Steps};
 pub use verdict::{
-    Evidence, Finding, Limits, Mark, ProfileError, Reach, TimeBase, Trouble, Verdict, findings, findings_by,
-    judge, troubles, twins,
+    ClockSeen, Evidence, Finding, Limits, Mark, ProfileError, Reach, TimeBase, Trouble, Verdict, findings,
+    findings_by, judge, troubles, twins,
 };

@@ -6,7 +6,7 @@ use super::arrivals::Arrivals;
 use super::certificate::Gathered;
 use super::course::{Course, Gap, MeasuredRate, Step};
 use super::timing::{Pace, Steps};
-use super::verdict::{Evidence, Limits, Reach};
+use super::verdict::{ClockSeen, Evidence, Limits, Reach};
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ impl Reading {
             backward: self.far_backward,
             steps: self.steps,
             drift: self.drift,
-            clock_age: None,
+            clock: ClockSeen::NotAsked,
             limits: Limits::USUAL,
         }
     }

@@ -12,7 +12,7 @@ use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 use super::chunk::{Chunk, PULL_SECONDS, pause};
 use super::meter::Reading;
 use super::observed::Observed;
-use super::verdict::{Evidence, Limits, Reach, Trouble, Verdict, judge, troubles};
+use super::verdict::{ClockSeen, Evidence, Limits, Reach, Trouble, Verdict, judge, troubles};
 
 /// A stream that is being looked at, until this is dropped.
 pub struct Probe {
@@ -63,10 +63,9 @@ impl StreamState {
 
     fn evidence(&self, has_twin: bool, limits: &Limits, now: f64) -> Evidence {
         let reach = self.refusal.map_or(self.reach, |_| Reach::Refused);
-        let measured =
-            self.clock.map_or(self.since, |clock| (clock.remote_time + clock.offset).max(self.since));
-        let evidence = self.reading.evidence(reach, self.since);
-        Evidence { has_twin, clock_age: Some(now - measured), limits: *limits, ..evidence }
+        let measured = self.clock.map(|clock| clock.remote_time + clock.offset);
+        let clock = ClockSeen::at(now, self.since, measured);
+        Evidence { has_twin, clock, limits: *limits, ..self.reading.evidence(reach, self.since) }
     }
 }
 

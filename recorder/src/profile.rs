@@ -1,15 +1,15 @@
 //! What a study records, the same every time: the table `[record]` of a profile.
 //!
-//! The table `[limits]` of the same file is for verdicts: see [`Limits`](crate::Limits).
+//! The table `[limits]` of the same file says what its streams may do: see [`Limits`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::verdict::ProfileError;
+use super::verdict::{Limits, ProfileError};
 
-/// The table `[record]`. What it does not say is as without a profile.
+/// The table `[record]`, and the table `[limits]` beside it. What they do not say is as without a profile.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -40,12 +40,17 @@ pub struct RecordProfile {
     pub seal: bool,
     /// Public keys of age that they are sealed to, too.
     pub to: Vec<String>,
+    /// What streams may do, if the file has a table `[limits]`.
+    #[serde(skip)]
+    pub limits: Option<Limits>,
 }
 
 impl RecordProfile {
     /// Reads the profile at `path`.
     ///
-    /// - Errors: [`ProfileError`]: it cannot be read, is no TOML, has no table `[record]`, or one with a key that is not known.
+    /// - Errors: [`ProfileError`]: it cannot be read, is no TOML, has no table `[record]`, or a table with a key that is
+    ///   not known.
+    ///   A limit that is no number, or negative, is an error, too.
     pub fn read(path: &Path) -> Result<Self, ProfileError> {
         let named = |what: &dyn core::fmt::Display| ProfileError::new(format!("{}: {what}", path.display()));
         let text = fs::read_to_string(path).map_err(|error| named(&error.kind()))?;
@@ -58,8 +63,9 @@ impl RecordProfile {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let tables: Tables =
             toml::from_str(text).map_err(|error| ProfileError::new(error.message().to_owned()))?;
-        let profile =
+        let mut profile =
             tables.record.ok_or_else(|| ProfileError::new("it has no table [record]".to_owned()))?;
+        profile.limits = tables.limits.map(Limits::checked).transpose()?;
         if profile.folder.is_some() && profile.bids.is_some() {
             return Err(ProfileError::new("folder and bids exclude each other".to_owned()));
         }
@@ -71,11 +77,12 @@ impl RecordProfile {
 #[derive(Deserialize)]
 struct Tables {
     record: Option<RecordProfile>,
+    limits: Option<Limits>,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::RecordProfile;
+    use super::{Limits, RecordProfile};
 
     #[test]
     fn a_profile_says_what_it_says_and_nothing_else() {
@@ -87,6 +94,7 @@ mod tests {
             require: vec!["EEG".into()],
             wait: Some(30.0),
             seal: true,
+            limits: Some(Limits { gaps: 3, ..Limits::USUAL }),
             ..RecordProfile::default()
         };
         assert_eq!(read, Ok(expected));
@@ -98,6 +106,8 @@ mod tests {
             ("[record]\nstream = [\"EEG\"]", "unknown field `stream`"),
             ("[record]\nseal = \"yes\"", "boolean"),
             ("[limits]\ngaps = 3", "no table [record]"),
+            ("[record]\n[limits]\ngap = 3", "unknown field `gap`"),
+            ("[record]\n[limits]\nlate_seconds = -3.0", "not below 0"),
             ("[record]\nfolder = \"a\"\nbids = \"b\"", "exclude"),
             ("record", "expected"),
         ] {

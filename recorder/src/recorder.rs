@@ -27,6 +27,7 @@ use super::sealing::{self, SealingError};
 use super::status::{RecordingStream, all_troubles};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
+use super::verdict::Limits;
 use file::File;
 use pulling::Pulling;
 use seat::Current;
@@ -39,6 +40,8 @@ pub struct Recorder {
     path: PathBuf,
     sealed_to: Option<Recipients>,
     current: Arc<Current>,
+    /// What streams may do.
+    limits: Limits,
     taps: Vec<Tap>,
     /// Threads of streams that gave way, until they have ended.
     leaving: Vec<JoinHandle<()>>,
@@ -98,7 +101,13 @@ impl Recorder {
         let path = ending(path, sealed_to.is_some());
         let current = Arc::new(Current::new(File::create(&path, &context, sealed_to.as_ref())?));
         let (taps, leaving, turns, waiting) = (Vec::new(), Vec::new(), Turns::default(), BTreeSet::new());
-        Ok(Self { context, path, sealed_to, current, taps, leaving, turns, waiting, missed: 0 })
+        let limits = Limits::USUAL;
+        Ok(Self { context, path, sealed_to, current, limits, taps, leaving, turns, waiting, missed: 0 })
+    }
+
+    /// Judges streams that are added from now on by other limits than [`Limits::USUAL`].
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// Goes on in a new file at `path`, with the same connections. Each stream's next sample is in it, and none is lost
@@ -153,7 +162,8 @@ impl Recorder {
         let failed = |error| AddError { name: info.name().to_string(), error };
         let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(&self.context));
         let inlet = inlet.map_err(failed)?;
-        let shared = Arc::new(TappedInlet { inlet, state: Mutex::new(TapState::new(meter)) });
+        let shared =
+            Arc::new(TappedInlet { inlet, state: Mutex::new(TapState::new(meter)), limits: self.limits });
         let stop = Arc::<Stop>::default();
         let pulling = Pulling {
             shared: Arc::clone(&shared),

@@ -5,7 +5,7 @@ use schwann::security::Refusal;
 use schwann::{StreamInfo, local_clock};
 
 use super::meter::Reading;
-use super::verdict::{Evidence, Reach, Trouble, Verdict, judge, troubles, twins};
+use super::verdict::{ClockSeen, Evidence, Limits, Reach, Trouble, Verdict, judge, troubles, twins};
 
 /// Where one stream of a recording stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,6 +47,8 @@ pub struct RecordingStream {
     pub unrecorded: u64,
     /// When the sender's clock was last measured, in seconds on the local clock.
     pub measured: Option<f64>,
+    /// What it may do.
+    pub limits: Limits,
 }
 
 impl RecordingStream {
@@ -64,9 +66,8 @@ impl RecordingStream {
             Phase::Recovering => Reach::Away,
             Phase::Lost | Phase::Unreadable => Reach::Gone,
         };
-        let clock_age = now - self.measured.map_or(self.since, |measured| measured.max(self.since));
-        let evidence = self.reading.evidence(reach, self.since);
-        Evidence { has_twin, clock_age: Some(clock_age), ..evidence }
+        let clock = ClockSeen::at(now, self.since, self.measured);
+        Evidence { has_twin, clock, limits: self.limits, ..self.reading.evidence(reach, self.since) }
     }
 }
 

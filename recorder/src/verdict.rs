@@ -56,10 +56,31 @@ pub struct Evidence {
     pub steps: Option<Steps>,
     /// How much faster the stamps run than the local clock.
     pub drift: Option<Drift>,
-    /// How long ago the clock was measured, in seconds; none if that is not asked.
-    pub clock_age: Option<f64>,
+    /// When the sender's clock was last measured.
+    pub clock: ClockSeen,
     /// What is allowed.
     pub limits: Limits,
+}
+
+/// When a sender's clock was last measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClockSeen {
+    /// That is not asked here.
+    NotAsked,
+    /// It has not answered, and was asked so many seconds ago.
+    Never(f64),
+    /// So many seconds ago.
+    Ago(f64),
+}
+
+impl ClockSeen {
+    /// What is known at `now` of a clock that has been asked since `since`, and was last measured at `measured`.
+    ///
+    /// - Units: seconds on the local clock.
+    pub fn at(now: f64, since: f64, measured: Option<f64>) -> Self {
+        // An old answer tells nothing of a connection that came back just now.
+        measured.map_or(Self::Never(now - since), |measured| Self::Ago(now - measured.max(since)))
+    }
 }
 
 /// Whether a stream's sender can be reached.
@@ -118,10 +139,7 @@ pub fn troubles(evidence: &Evidence, now: f64) -> Vec<Trouble> {
         rate(evidence),
         drift(evidence),
         evidence.has_twin.then_some(Trouble::Twin),
-        evidence
-            .clock_age
-            .filter(|age| *age > limits.offsets_seconds)
-            .map(|seconds| Trouble::NoOffsets { seconds }),
+        clock(evidence),
         jitter(evidence),
         evidence.backward.map(|(count, seconds)| Trouble::Backward { count, seconds }),
         (evidence.nominal_rate > 0.0 && evidence.duplicates > 0)
@@ -137,6 +155,7 @@ fn unaccused(evidence: &Evidence) -> Verdict {
     let nominal = evidence.nominal_rate;
     let is_measured = evidence.rate.is_some_and(|rate| rate.seconds >= RATE_SECONDS);
     match nominal > 0.0 && !is_measured {
+        _ if matches!(evidence.clock, ClockSeen::Never(_)) => Verdict::Early,
         false => Verdict::Well,
         // Such a stream would have to be looked at for longer than a person waits.
         true if nominal * PATIENCE_SECONDS < 1.0 => Verdict::Waiting,
@@ -196,6 +215,16 @@ fn rate(evidence: &Evidence) -> Option<Trouble> {
 fn drift(evidence: &Evidence) -> Option<Trouble> {
     let Drift { ppm, plus_minus } = evidence.drift?;
     (ppm.abs() - plus_minus > evidence.limits.drift_ppm).then_some(Trouble::Drift { ppm, plus_minus })
+}
+
+fn clock(evidence: &Evidence) -> Option<Trouble> {
+    match evidence.clock {
+        ClockSeen::Never(seconds) if seconds > UNANSWERED_SECONDS => Some(Trouble::ClockSilent { seconds }),
+        ClockSeen::Ago(seconds) if seconds > evidence.limits.offsets_seconds => {
+            Some(Trouble::NoOffsets { seconds })
+        }
+        _ => None,
+    }
 }
 
 fn jitter(evidence: &Evidence) -> Option<Trouble> {
@@ -285,6 +314,8 @@ const RATE_SECONDS: f64 = 0.7;
 const SILENCE_PERIODS: f64 = 3.0;
 /// A stream that comes in larger blocks is silent after two of its usual pauses, of at most so many seconds.
 const LONGEST_PAUSE: f64 = 60.0;
+/// A clock that answers is known by then: two rounds of questions take 3.3 s with the usual configuration.
+const UNANSWERED_SECONDS: f64 = 3.5;
 /// Streams with a longer period than this, in seconds, are not waited for.
 const PATIENCE_SECONDS: f64 = 1.0;
 

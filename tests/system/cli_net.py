@@ -1,7 +1,9 @@
 """Plays a recording, mirrors it into a FieldTrip buffer, and compares what clients read: see 62-cli-net.sh."""
+import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -43,7 +45,42 @@ def main():
     compare_events(events, signal_stream, markers)
     nobody = subprocess.run([PROGRAM, "mse", "check", "127.0.0.1:9", "0" * 40], capture_output=True, text=True)
     assert nobody.returncode == 3 and "127.0.0.1:9" in nobody.stderr, nobody
+    clock_that_never_answers()
     print(f"{len(wanted)} samples x {wanted.shape[1]} channels and {len(events)} events: all are there, all in place")
+
+
+def clock_that_never_answers():
+    """A firewall takes the datagrams that ask a sender for its clock; samples come by TCP, and it is found by multicast."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = private_lab(folder)
+        base = int(re.search(r"BasePort=(\d+)", pathlib.Path(lab["LSLAPICFG"]).read_text())[1])
+        fake = start(lab, "fake", "eeg:4@250", stdout=subprocess.DEVNULL)
+        # The two streams have the first two ports; answers to searches go to the ones behind them.
+        rule = ["INPUT", "-p", "udp", "--dport", f"{base}:{base + 1}", "-j", "DROP"]
+        try:
+            eventually(lambda: once(lab) == (0, []))
+            subprocess.run(["iptables", "-A", *rule], check=True)
+            code, troubles = once(lab)
+            assert code == 1 and troubles == ["no-clock-offsets"] * 2, troubles
+            subprocess.run(["iptables", "-D", *rule], check=True)
+            eventually(lambda: once(lab) == (0, []))
+        finally:
+            end(fake)
+
+
+def once(lab):
+    """How `schwann --json` ends, and what it says is wrong; nothing counts that is not two streams."""
+    looked = subprocess.run([PROGRAM, "--json"], env=lab, capture_output=True, text=True)
+    streams = json.loads(looked.stdout)["streams"]
+    return looked.returncode if len(streams) == 2 else None, [one["code"] for stream in streams for one in stream["troubles"]]
+
+
+def eventually(is_so):
+    """A busy computer may be found to stutter, and is looked at again."""
+    for _ in range(20):
+        if is_so():
+            return
+    raise AssertionError(is_so)
 
 
 def private_lab(folder):

@@ -159,12 +159,12 @@ def queries_and_profiles() -> None:
         recorder = records(b, hub, SCRATCH / "runs-on.xdf")
         keeps(SCRATCH / "runs-on.xdf", 10_000)
         assert recorder.end() == 0, recorder.text()
-        for word, value in (("require", '["EEG"]'), ("split", "5")):
+        for word, text in (("require", '[record]\nrequire = ["EEG"]'), ("split", "[record]\nsplit = 5"), ("limits", "[record]\n[limits]\ngaps = 3")):
             profile = SCRATCH / f"{word}.toml"
-            profile.write_text(f"[record]\n{word} = {value}\n")
+            profile.write_text(f"{text}\n")
             refused = b.schwann("record", "--hub", hub.url, "--profile", str(profile), "-o", str(SCRATCH / "refused.xdf"))
             assert refused.process.wait(PATIENCE) == 3, refused.text()
-            assert f"{word} in [record] does not go with --hub" in refused.text() and "relay in" in refused.text(), refused.text()
+            assert word in refused.text() and "does not go with --hub" in refused.text() and "relay in" in refused.text(), refused.text()
     print("ok: a query that finds no stream is told; a profile that --hub cannot follow is refused")
 
 

@@ -20,7 +20,7 @@ use keys::{Keyboard, Wish};
 use schwann::Context;
 use schwann_recorder::control::{Control, ControlError, Ended, Settings, Status};
 use schwann_recorder::remote::{Heard, Remote};
-use schwann_recorder::{Hidden, RecordingStream, Selector, Stop, sealing};
+use schwann_recorder::{Hidden, Limits, RecordingStream, Selector, Stop, sealing};
 use schwann_xdf::Recipients;
 use view::{Scene, View};
 
@@ -54,7 +54,7 @@ schwann keys archive makes the key, and age -d opens it, too. Its certificate li
 A disk that is full ends the recording with exit code 3; what was written before is whole and readable.
 
 Exit code 0 if something was recorded, every query found a stream, every sample that arrived is in the file, no
-stream had gaps or disconnected, and none was in trouble at the end; 1 if not.")]
+stream had more gaps than its limits allow (none) or disconnected, and none was in trouble at the end; 1 if not.")]
 pub(crate) struct Arguments {
     /// What to record: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
@@ -64,9 +64,12 @@ pub(crate) struct Arguments {
     /// Record this, and do not begin without it.
     #[arg(long, value_name = "QUERY")]
     require: Vec<Selector>,
-    /// Take what is not said here from the table [record] of this TOML file.
+    /// Take what is not said here from the tables [record] and [limits] of this TOML file.
     #[arg(long, value_name = "FILE.toml")]
     profile: Option<PathBuf>,
+    /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits]; the profile's own if it has one.
+    #[arg(long, value_name = "PROFILE")]
+    limits: Option<Limits>,
     /// How long to wait for required streams; 10 seconds if not said.
     #[arg(long, value_name = "SECONDS")]
     wait: Option<f64>,
@@ -92,7 +95,7 @@ pub(crate) struct Arguments {
     to: Vec<Recipients>,
     /// Record streams of other sites, which `schwann relay out` gives to this hub; a recording that was broken off goes on.
     #[cfg(feature = "hub")]
-    #[arg(long, value_name = "URL", conflicts_with_all = ["remote", "control", "require", "split", "seal", "to"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["remote", "control", "require", "limits", "split", "seal", "to"])]
     hub: Option<schwann_hub::Address>,
     /// Print JSON, one line per second and one at the end.
     #[arg(long)]
@@ -114,6 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     settings.wanted.clone_from(&arguments.queries);
     settings.required.clone_from(&arguments.require);
     settings.split_every = arguments.split;
+    settings.limits = arguments.limits.unwrap_or_default();
     settings.sealed_to = sealed_to(arguments, &config, settings.naming.is_sealed())?;
     let control =
         Control::open(Arc::clone(&config), settings).map_err(|error| Problem::with("search", error))?;

@@ -181,6 +181,30 @@ fn a_recording_of_a_faulty_stream_says_so_and_is_not_good() {
 }
 
 #[test]
+fn a_recording_obeys_the_limits_of_its_profile() {
+    let lab = Lab::new("verdict-record-profile");
+    let _senders = start(&lab, [Habit { rate: 97.0, ..Habit::sound("Slowish", 100.0) }]);
+    std::fs::write(
+        lab.path("strict.toml"),
+        "[record]\nrequire = [\"Slowish\"]\n[limits]\nrate_percent = 0.5\n",
+    )
+    .expect("a profile");
+    let record = |name, profile: &[&str]| {
+        let words = ["record", "-o", name, "--json", "--wait", "60", "--require", "Slowish"];
+        lab.start(&[&words, profile].concat())
+    };
+    let mut strict = record("strict.xdf", &["--profile", "strict.toml"]);
+    strict.wait_for(|line| trouble(line, "Slowish").starts_with("RATE -3"));
+    assert_eq!(strict.interrupt().0, Some(1));
+    let mut usual = record("usual.xdf", &[]);
+    let goes_on =
+        |line: &Value| stream(line, "Slowish").and_then(|it| it["sample_count"].as_u64()) > Some(300);
+    usual.wait_for(goes_on);
+    let (code, rest) = usual.interrupt();
+    assert_eq!(code, Some(0), "{rest}");
+}
+
+#[test]
 fn a_stream_of_another_session_is_not_called_refused() {
     let lab = Lab::new("verdict-session");
     let _sender = Sender::start(&lab, Habit::sound("Elsewhere", 100.0), Some("another-room"));

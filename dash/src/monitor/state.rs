@@ -6,7 +6,7 @@ use schwann::{
     StreamInfo, local_clock,
     security::{LastPeer, Refusal},
 };
-use schwann_recorder::{Evidence, Reach, Trouble, Verdict, judge};
+use schwann_recorder::{ClockSeen, Evidence, Reach, Trouble, Verdict, judge};
 
 use crate::{
     decimate::{Column, Decimator},
@@ -75,9 +75,9 @@ impl MonitorState {
             Contact::Connected => Reach::Connected,
             Contact::Gone => Reach::Away,
         };
-        let measured = self.clock.map_or(self.since, |clock| clock.measured.max(self.since));
+        let clock = ClockSeen::at(now, self.since, self.clock.map(|clock| clock.measured));
         let evidence = self.gauge.evidence(reach, self.since, self.clock.is_some());
-        judge(&Evidence { clock_age: Some(now - measured), ..evidence }, now)
+        judge(&Evidence { clock, ..evidence }, now)
     }
 
     /// How it is doing.

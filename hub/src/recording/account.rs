@@ -3,7 +3,7 @@
 use schwann::inlet::Protection;
 use schwann::{StreamInfo, local_clock};
 use schwann_recorder::certificate::{Gathered, Sender, StreamAccount};
-use schwann_recorder::{Arrivals, Course, Phase, Reading, RecordingStream, Step, Trouble};
+use schwann_recorder::{Arrivals, Course, Limits, Phase, Reading, RecordingStream, Step, Trouble};
 use schwann_relay::End;
 use schwann_xdf::ClockOffset;
 
@@ -84,6 +84,7 @@ impl Account {
             away_seconds: 0.0,
             unrecorded: 0,
             measured: self.measured,
+            limits: Limits::USUAL,
         };
         StreamAccount { stream, troubles, gathered: self.gathered }
     }

@@ -14,7 +14,6 @@ use super::account::{Gathered, StreamAccount};
 use super::envelope::{IN_TOTO, PREDICATE, hex};
 use crate::status::Phase;
 use crate::time_service::TimeService;
-use crate::verdict::Limits;
 
 /// What is known of a recording at its end.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +136,7 @@ fn stream_json(account: &StreamAccount) -> Value {
             "clock_steps": reading.steps.map_or(0, |steps| steps.count),
         },
         "verdict": troubles.iter().map(|trouble| {
-            let mark = trouble.mark(&Limits::USUAL);
+            let mark = trouble.mark(&stream.limits);
             json!({
                 "code": trouble.code(),
                 "says": trouble.explained(),

@@ -74,8 +74,9 @@ impl Desk {
         }
         let sealed_to = self.sealed_to()?;
         let path = self.next_path()?;
-        let recorder = Recorder::create_for(&path, Arc::clone(&self.context), sealed_to)
+        let mut recorder = Recorder::create_for(&path, Arc::clone(&self.context), sealed_to)
             .map_err(|error| ControlError::Create(path.clone(), error))?;
+        recorder.set_limits(self.settings.limits);
         self.search.begin_anew(&self.settings.wanted);
         let mut running = Running::new(recorder, self.settings.required.clone());
         running.take_in_new(&mut self.search)?;

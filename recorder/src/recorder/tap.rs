@@ -11,7 +11,7 @@ use crate::certificate::{Gathered, Sender, StreamAccount};
 use crate::meter::Meter;
 use crate::status::{Phase, RecordingStream};
 use crate::stop::Stop;
-use crate::verdict::Trouble;
+use crate::verdict::{Limits, Trouble};
 
 /// One stream, seen from outside its thread.
 pub(super) struct Tap {
@@ -50,6 +50,7 @@ impl Tap {
 pub(super) struct TappedInlet {
     pub(super) inlet: Inlet,
     pub(super) state: Mutex<TapState>,
+    pub(super) limits: Limits,
 }
 
 /// Whether a sender is there.
@@ -149,6 +150,7 @@ impl TappedInlet {
             away_seconds: state.away_seconds(now),
             unrecorded: state.unrecorded + self.inlet.dropped_samples(),
             measured: state.measured,
+            limits: self.limits,
         }
     }
 }

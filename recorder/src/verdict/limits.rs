@@ -95,10 +95,16 @@ impl Limits {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Profile =
             toml::from_str(text).map_err(|error| ProfileError(error.message().to_owned()))?;
-        let limits = profile.limits;
-        let are_sane = limits.numbers().into_iter().all(|limit| limit.is_finite() && limit >= 0.0);
+        profile.limits.checked()
+    }
+
+    /// These limits, if they are some.
+    ///
+    /// - Errors: [`ProfileError`]: a limit is no number, or negative.
+    pub(crate) fn checked(self) -> Result<Self, ProfileError> {
+        let are_sane = self.numbers().into_iter().all(|limit| limit.is_finite() && limit >= 0.0);
         are_sane
-            .then_some(limits)
+            .then_some(self)
             .ok_or_else(|| ProfileError("a limit is not below 0, and is a number".to_owned()))
     }
 

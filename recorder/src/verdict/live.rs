@@ -12,11 +12,18 @@ struct Feed {
     /// The stamp of the sample taken at a time; none if it is lost.
     stamp: Box<dyn Fn(f64) -> Option<f64>>,
     seconds: f64,
-    clock_age: f64,
+    clock: ClockSeen,
 }
 
 fn feed(nominal: f64) -> Feed {
-    Feed { nominal, rate: nominal, block: 0.02, stamp: Box::new(Some), seconds: 10.0, clock_age: 1.0 }
+    Feed {
+        nominal,
+        rate: nominal,
+        block: 0.02,
+        stamp: Box::new(Some),
+        seconds: 10.0,
+        clock: ClockSeen::Ago(1.0),
+    }
 }
 
 fn stamped(nominal: f64, stamp: impl Fn(f64) -> f64 + 'static) -> Feed {
@@ -48,7 +55,7 @@ fn codes(feed: &Feed) -> Vec<&'static str> {
     }
     let now = from + feed.seconds + 0.005;
     let evidence = meter.reading(now).evidence(Reach::Connected, from);
-    let evidence = Evidence { clock_age: Some(feed.clock_age), ..evidence };
+    let evidence = Evidence { clock: feed.clock, ..evidence };
     troubles(&evidence, now).into_iter().map(Trouble::code).collect()
 }
 
@@ -69,7 +76,17 @@ fn each_fault_of_a_live_stream_is_found_and_named() {
         ("running slow", stamped(100.0, |at| at - 0.02 * (at - 50_000.0)), "drift"),
         ("too slow", Feed { rate: 80.0, ..feed(100.0) }, "rate"),
         ("too fast", Feed { rate: 120.0, ..feed(100.0) }, "rate"),
-        ("no offset", Feed { clock_age: 31.0, ..feed(100.0) }, "no-clock-offsets"),
+        ("no offset for long", Feed { clock: ClockSeen::Ago(31.0), ..feed(100.0) }, "no-clock-offsets"),
+        (
+            "a clock that never answers",
+            Feed { clock: ClockSeen::Never(4.0), ..feed(100.0) },
+            "no-clock-offsets",
+        ),
+        (
+            "events, a clock that never answers",
+            Feed { clock: ClockSeen::Never(4.0), rate: 0.3, ..feed(0.0) },
+            "no-clock-offsets",
+        ),
         ("spread", stamped(100.0, |at| at + 0.3 * noise(at)), "jitter"),
         (
             "blocks out of order",
@@ -106,6 +123,7 @@ fn a_sound_live_stream_is_not_accused() {
         ("stamped by the block", Feed { block: 0.4, ..stamped(500.0, |at| (at / 0.4).floor() * 0.4 + 0.4) }),
         ("stamped on arrival", stamped(100.0, |at| at + 0.004 * noise(at).abs())),
         ("some percent slow", Feed { rate: 97.0, ..feed(100.0) }),
+        ("a clock that is asked just now", Feed { clock: ClockSeen::Never(3.0), ..feed(100.0) }),
         ("delayed by filters", stamped(100.0, |at| at - 2.0)),
     ];
     for (what, feed) in sound {
@@ -121,6 +139,7 @@ fn every_trouble_with_a_number_has_a_limit_and_a_sentence() {
         Trouble::ClockStep { count: 1, seconds: -3.0, after: 5.0 },
         Trouble::Drift { ppm: 900.0, plus_minus: 10.0 },
         Trouble::NoOffsets { seconds: 40.0 },
+        Trouble::ClockSilent { seconds: 4.0 },
         Trouble::Jitter { p50: 0.2, p99: 0.5 },
         Trouble::Backward { count: 2, seconds: 0.3 },
         Trouble::Duplicates { count: 2 },

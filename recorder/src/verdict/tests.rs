@@ -20,7 +20,7 @@ fn sound() -> Evidence {
         backward: None,
         steps: None,
         drift: None,
-        clock_age: None,
+        clock: ClockSeen::NotAsked,
         limits: Limits::USUAL,
     }
 }
@@ -58,6 +58,10 @@ fn nothing_is_called_well_before_it_was_looked_at() {
     assert_eq!(judge(&Evidence { rate: None, ..sound() }, NOW), Verdict::Early);
     let short = Some(MeasuredRate { hz: 97.0, seconds: 0.4, uncertainty: 0.02 });
     assert_eq!(judge(&Evidence { rate: short, ..sound() }, NOW), Verdict::Early, "nor accused");
+    for (nominal_rate, rate) in [(0.0, None), (0.1, None), (500.0, sound().rate)] {
+        let asked = Evidence { nominal_rate, rate, clock: ClockSeen::Never(1.0), ..sound() };
+        assert_eq!(judge(&asked, NOW), Verdict::Early, "its clock has not answered yet");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::UNANSWERED_SECONDS;
 use super::base::TimeBase;
 use super::limits::Limits;
 use crate::words::{plural, thousands};
@@ -69,6 +70,11 @@ pub enum Trouble {
     },
     /// Another stream claims to be the same one.
     Twin,
+    /// The sender's clock has not answered since there is a connection.
+    ClockSilent {
+        /// How long, in seconds.
+        seconds: f64,
+    },
     /// The sender's clock was not measured for long.
     NoOffsets {
         /// How long, in seconds.
@@ -141,7 +147,7 @@ impl fmt::Display for Trouble {
             }
             Self::Drift { ppm, .. } => write!(out, "DRIFT {ppm:+.0} ppm"),
             Self::Twin => out.write_str("TWINS"),
-            Self::NoOffsets { .. } => out.write_str("CLOCK UNKNOWN"),
+            Self::ClockSilent { .. } | Self::NoOffsets { .. } => out.write_str("CLOCK UNKNOWN"),
             Self::Jitter { .. } => out.write_str("JITTER"),
             Self::Backward { .. } => out.write_str("STAMPS GO BACK"),
             Self::Duplicates { .. } => out.write_str("EQUAL STAMPS"),
@@ -168,7 +174,7 @@ impl Trouble {
             Self::Rate { .. } => "rate",
             Self::Drift { .. } => "drift",
             Self::Twin => "twin",
-            Self::NoOffsets { .. } => "no-clock-offsets",
+            Self::ClockSilent { .. } | Self::NoOffsets { .. } => "no-clock-offsets",
             Self::Jitter { .. } => "jitter",
             Self::Backward { .. } => "backward-stamps",
             Self::Duplicates { .. } => "duplicate-stamps",
@@ -195,6 +201,7 @@ impl Trouble {
                 mark((measured / nominal - 1.0) * 100.0, limits.rate_percent, "%")
             }
             Self::Drift { ppm, .. } => mark(ppm, limits.drift_ppm, "ppm"),
+            Self::ClockSilent { seconds } => mark(seconds, UNANSWERED_SECONDS, "s"),
             Self::NoOffsets { seconds } => mark(seconds, limits.offsets_seconds, "s"),
             Self::Jitter { p99, .. } => mark(p99, limits.jitter_seconds, "s"),
             Self::Backward { count, .. } | Self::Duplicates { count } => mark(count as f64, 0.0, "samples"),
@@ -265,6 +272,10 @@ impl Trouble {
             Self::Drift { ppm, plus_minus } => format!(
                 "has stamps that run {ppm:+.0} ± {plus_minus:.0} ppm against this computer's clock: its program counts \
                  samples where it must stamp with lsl_local_clock(), or its rate is wrong"
+            ),
+            Self::ClockSilent { seconds } => format!(
+                "has a clock that has not answered for {seconds:.1} s, so its stamps cannot be compared with others: let \
+                 UDP through to its computer; schwann doctor says how"
             ),
             Self::NoOffsets { seconds } => format!(
                 "has a clock that could not be measured for {}, so its stamps cannot be compared with others: let UDP \

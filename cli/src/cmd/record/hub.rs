@@ -48,14 +48,15 @@ pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context
 
 /// Only a profile can say these: the command line refuses them beside `--hub`.
 fn refuse_what_it_cannot(arguments: &Arguments) -> Result<(), Problem> {
-    let word = match (arguments.require.is_empty(), arguments.split) {
-        (false, _) => "require",
-        (true, Some(_)) => "split",
-        (true, None) => return Ok(()),
+    let word = match (arguments.require.is_empty(), arguments.split, arguments.limits) {
+        (false, ..) => "require in [record]",
+        (true, Some(_), _) => "split in [record]",
+        (true, None, Some(_)) => "the table [limits]",
+        (true, None, None) => return Ok(()),
     };
     let profile = arguments.profile.as_ref().map_or_else(String::new, |path| path.display().to_string());
     Err(Problem::Failed(format!(
-        "{profile}: {word} in [record] does not go with --hub; take it out, or run `schwann relay in --hub URL`, and record \
+        "{profile}: {word} does not go with --hub; take it out, or run `schwann relay in --hub URL`, and record \
          what it brings without --hub"
     )))
 }

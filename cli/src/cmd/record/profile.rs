@@ -32,6 +32,7 @@ fn apply(all: &mut Arguments, profile: &RecordProfile) -> Result<(), String> {
         let keys = profile.to.iter().map(|key| key.parse().map_err(|error| format!("to: {error}")));
         all.to = keys.collect::<Result<_, _>>()?;
     }
+    all.limits = all.limits.or(profile.limits);
     all.name.apply(profile)
 }
 
