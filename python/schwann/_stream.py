@@ -131,7 +131,7 @@ class Stream(Closing):
         """Has `call` called when this program falls behind by more than `max_lag` seconds, or the stream is silent for as
         long. It is called again when that is over. None ends that.
 
-        A thread of its own calls it, whether the program pulls or not: return soon. Samples that were skipped count as behind.
+        The thread of the stream's connection calls it, whether the program pulls or not: return soon. Samples that were skipped count as behind.
         """
         if call is not None and (not max_lag > 0 or not math.isfinite(max_lag)):
             raise ArgumentError("max_lag is a number of seconds above 0.")
