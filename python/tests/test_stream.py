@@ -24,6 +24,21 @@ def test_chunks_have_the_length_that_was_asked_for(connect: Connect) -> None:
             next(stream.chunks(**options))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("format", ["float32", "string"])
+def test_a_chunk_is_the_programs_own(connect: Connect, format: str) -> None:
+    outlet, stream = connect("Values", 2, format=format)
+    kept: list[schwann.Chunk] = []
+    for number in range(20):
+        outlet.push([[number, number], [number, number]])
+        # Room for more than comes: then it is the beginning of a larger array.
+        kept.append(stream.pull(2, PATIENCE) if number % 2 else stream.pull(timeout=PATIENCE))
+        while sum(map(len, kept)) < 2 * number + 2:
+            kept.append(stream.pull(timeout=PATIENCE))
+        kept[-1].data.flags.writeable = True
+    assert [float(value) for chunk in kept for value in chunk.data[:, 1]] == [number for number in range(20) for _ in range(2)]
+    assert not any(np.shares_memory(one.times, other.times) for one in kept for other in kept if one is not other)
+
+
 def test_a_pull_returns_what_came_when_the_time_is_over(connect: Connect) -> None:
     outlet, stream = connect("EEG", 2)
     assert stream.pull(timeout=0.0).data.shape == (0, 2)
