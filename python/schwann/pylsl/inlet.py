@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _schwann
 from .._errors import Error
 from .info import StreamInfo, native
-from .lib import fmt2npdtype
+from .lib import fmt2npdtype, fmt2type
 from .util import FOREVER, translated
 
 
@@ -45,7 +45,9 @@ class StreamInlet:
             self.obj.set_post_processing(processing_flags)
         self.channel_format = info.channel_format()
         self.channel_count = info.channel_count()
+        self.value_type = fmt2type[self.channel_format]
         self.np_dtype = fmt2npdtype[self.channel_format]
+        self.sample_type = self.value_type * self.channel_count
 
     def __del__(self) -> None:
         inlet = getattr(self, "obj", None)

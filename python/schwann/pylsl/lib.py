@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,15 @@ fmt2npdtype: list[np.dtype[Any] | None] = [
     np.dtype(np.int64),
 ]
 """By a format's number; None for strings."""
+
+fmt2type: list[Any] = [
+    None,
+    ctypes.c_float,
+    ctypes.c_double,
+    ctypes.c_char_p,
+    ctypes.c_int,
+    ctypes.c_short,
+    ctypes.c_byte,
+    ctypes.c_longlong,
+]
+"""The C types of values, by a format's number."""

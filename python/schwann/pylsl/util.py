@@ -84,9 +84,14 @@ def local_clock() -> float:
 
 def set_config_filename(filename: str) -> None:
     """Has this file for the configuration, if it is called before everything else."""
-    _schwann.set_config_filename(filename)
+    _schwann.set_config_filename(_text(filename))
 
 
 def set_config_content(content: str) -> None:
     """Has this text for the configuration, if it is called before everything else."""
-    _schwann.set_config_content(content)
+    _schwann.set_config_content(_text(content))
+
+
+def _text(value: str) -> str:
+    """The text itself. Raises AttributeError for anything else, as pylsl does."""
+    return value.encode("utf-8").decode("utf-8")
