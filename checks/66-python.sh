@@ -1,4 +1,4 @@
-# The Python package: its wheel is built, installed and passes its tests, pylsl on the real liblsl among the peers; its examples
+# The Python package: `pip install ./python` works, and it passes its tests, pylsl on the real liblsl among the peers; its examples
 # run; types hold. The loop that looks for leaks has 3,000 rounds; with SCHWANN_LEAK_ROUNDS=100000 it takes 80 s.
 # cores: 1
 set -euo pipefail
@@ -6,22 +6,26 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages
 folder="$SCHWANN_STATE/python-package"
 rm -rf "$folder"; mkdir -p "$folder"
-maturin build --quiet --locked --profile dev --manifest-path python/Cargo.toml --interpreter python3 --out "$folder"
 python3 -m venv --without-pip "$folder/venv"
 python="$folder/venv/bin/python"
-pip --quiet --disable-pip-version-check --python "$python" install --no-deps --no-index "$folder"/schwann-*.whl
-# As in the wheels that are published: the library for programs of pylsl and mne-lsl.
-build -p schwann-capi
-# What the tests and the package stand on comes from the environment of all checks.
+# What the build, the package and the tests stand on comes from the environment of all checks.
 installed=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$packages" > "$installed/checks.pth"
+# As the README says, in the profile of all checks, so that nothing is built twice.
+MATURIN_PEP517_ARGS="--profile dev" pip --quiet --disable-pip-version-check --python "$python" \
+  install --no-deps --no-index --no-build-isolation ./python
+# As in the wheels that are published: the library for programs of pylsl and mne-lsl.
+build -p schwann-capi -p schwann-cli
 mkdir -p "$installed/schwann/lib"
 cp "$built/liblsl.so" "$installed/schwann/lib/"
 
+# It makes the keys of labs.
+export SCHWANN_PROGRAM="$built/schwann"
 "$python" -P -m pytest -q -p no:cacheprovider --timeout 120 --timeout-method thread -n 2 python/tests
 
 mypy --strict --no-error-summary --cache-dir "$folder/mypy" --python-executable "$python" python/schwann
 mypy --strict --no-error-summary --cache-dir "$folder/mypy" --python-executable "$python" examples/python/package/*.py
+(cd "$folder" && "$python" -m mypy.stubtest schwann._schwann)
 pyright --warnings --pythonpath "$python" "$installed/schwann" examples/python/package
 
 cat > "$folder/lsl_api.cfg" << END

@@ -1,14 +1,39 @@
 """The native part; programs use the package `schwann`."""
 
+import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Bell",
+    "Filter",
+    "Info",
+    "Inlet",
+    "Membership",
+    "Outlet",
+    "Readable",
+    "Recorded",
+    "Recorder",
+    "Search",
+    "XMLElement",
+    "__version__",
+    "key_status",
+    "library_info",
+    "local_clock",
+    "note_fork",
+    "policy_of",
+    "protocol_version",
+    "read_xdf",
+    "resolve",
+    "set_config_content",
+    "set_config_filename",
+]
 __version__: str
 
-def key_status() -> tuple[str, str, str, str | None, Membership | None]: ...
+def key_status() -> tuple[pathlib.Path, str, str, str | None, Membership | None]: ...
 def library_info() -> str: ...
 def local_clock() -> float: ...
 def policy_of(stream: str) -> str: ...
@@ -77,13 +102,20 @@ class XMLElement:
 
 @final
 class Membership:
-    device: str
-    fingerprint: str
-    serial: int
-    valid: tuple[int, int]
-    may_send: bool
-    may_receive: bool
-    revocation_list: int
+    @property
+    def device(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def serial(self) -> int: ...
+    @property
+    def valid(self) -> tuple[int, int]: ...
+    @property
+    def may_send(self) -> bool: ...
+    @property
+    def may_receive(self) -> bool: ...
+    @property
+    def revocation_list(self) -> int: ...
 
 @final
 class Search:

@@ -70,7 +70,7 @@ def status() -> Status:
             membership.may_receive,
             membership.revocation_list,
         )
-    return Status(pathlib.Path(folder), policy, device, problem, summary)  # type: ignore[arg-type]
+    return Status(folder, policy, device, problem, summary)  # type: ignore[arg-type]
 
 
 def policy(stream: str) -> Policy:
