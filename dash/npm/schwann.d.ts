@@ -39,7 +39,8 @@ export interface Handlers {
   streams?(message: { now: number; wall: number; streams: Stream[]; shown: unknown[] }): void;
   markers?(message: { markers: Marker[] }): void;
   frame?(frame: Frame): void;
-  [type: string]: ((message: any) => void) | undefined;
+  /** Handlers of other messages, by their type. The text is `token`, which stands beside them. */
+  [type: string]: ((message: any) => void) | string | null | undefined;
 }
 
 export interface OutletOptions {
@@ -63,6 +64,7 @@ export interface Outlet {
 export class Schwann {
   constructor(address: string | URL, options?: Handlers & { token?: string | null });
   readonly now: number | null;
+  /** Seconds by which `now` may be wrong. It grows by 0.1 ms in each second since the dashboard was asked. */
   readonly bound: number;
   readonly isOpen: boolean;
   timeOf(milliseconds: number): number | null;
@@ -70,5 +72,7 @@ export class Schwann {
   ask(message: object): Promise<any>;
   mark(text: string, time?: number | null): Promise<{ text: string; time: number }>;
   openOutlet(options: OutletOptions): Promise<Outlet>;
+  /** Calls `silent` if the dashboard says nothing. A timer does so, too; a hidden page may call it from a worker's. */
+  look(): void;
   close(): void;
 }

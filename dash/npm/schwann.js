@@ -6,7 +6,9 @@ const LOOK = 200;        // ms
 const ABANDON = 10_000;  // ms of silence after which a connection is taken for dead
 const PINGS = [0, 50, 100, 200, 400, 800];   // ms after the begin at which the clock is first asked
 const PING = 2000;       // ms between two questions later
-const REMEMBERED = 30;   // answers of the clock of which the quickest counts
+const REMEMBERED = 30;   // answers of the clock of which the best counts
+const DRIFT = 1e-4;      // two clocks part by less than this part of a time
+const GRAIN = 2e-3;      // s; the clock of a page may be as coarse as this
 
 /** A connection to a dashboard, made again whenever it breaks or falls silent. */
 export class Schwann {
@@ -26,14 +28,14 @@ export class Schwann {
     this.#address.protocol = this.#address.protocol.replace("http", "ws");
     if (token) this.#address.searchParams.set("token", token);
     this.#connect();
-    this.#timers = [setInterval(() => this.#look(), LOOK), setInterval(() => this.#ping(), PING)];
+    this.#timers = [setInterval(() => this.look(), LOOK), setInterval(() => this.#ping(), PING)];
   }
 
   /** Seconds on the lab's clock; null before the dashboard has spoken. */
   get now() { return this.#clock === null ? null : performance.now() / 1000 + this.#clock.offset; }
 
-  /** How far `now` may be wrong, in seconds. */
-  get bound() { return this.#clock?.bound ?? Infinity; }
+  /** How far `now` may be wrong, in seconds. It grows until the dashboard is asked again. */
+  get bound() { return this.#clock === null ? Infinity : reach(this.#clock, performance.now() / 1000); }
 
   /** The time on the lab's clock of a `performance.now()` or of the `timeStamp` of an event of the page. */
   timeOf(milliseconds) { return this.#clock === null ? null : milliseconds / 1000 + this.#clock.offset; }
@@ -96,7 +98,7 @@ export class Schwann {
     if (data instanceof ArrayBuffer) return this.#handlers.frame?.(readFrame(data));
     const message = JSON.parse(data);
     if (message.type === "clock") this.#setClock(message, arrival);
-    if (message.type === "hello" && this.#clock === null) this.#clock = { offset: message.now - arrival, bound: Infinity };
+    if (message.type === "hello" && this.#clock === null) this.#clock = { offset: message.now - arrival, bound: Infinity, at: arrival };
     const pending = this.#pending.get(message.request);
     if (pending) {
       this.#pending.delete(message.request);
@@ -109,14 +111,17 @@ export class Schwann {
 
   /** The middle of a question and its answer is the same moment on both sides, give or take half of the time between. */
   #setClock({ sent, received, now }, arrival) {
-    const bound = (arrival - sent - (now - received)) / 2;
-    this.#answers = [...this.#answers, { offset: (received - sent + now - arrival) / 2, bound }].slice(-REMEMBERED);
-    this.#clock = this.#answers.reduce((best, answer) => answer.bound < best.bound ? answer : best);
+    const answer = { offset: (received - sent + now - arrival) / 2, bound: (arrival - sent - (now - received)) / 2, at: arrival };
+    // A computer that slept or a clock that was set: what was known before is of no use.
+    if (this.#answers.some(old => Math.abs(old.offset - answer.offset) > reach(old, arrival) + answer.bound + GRAIN)) this.#answers = [];
+    this.#answers = [...this.#answers, answer].slice(-REMEMBERED);
+    this.#clock = this.#answers.reduce((best, answer) => reach(answer, arrival) < reach(best, arrival) ? answer : best);
   }
 
   #hear() { [this.#heard, this.#silent] = [performance.now(), false]; }
 
-  #look() {
+  /** Looks whether the dashboard still speaks. A timer does so, too, but browsers slow the timers of a hidden page down. */
+  look() {
     const silence = performance.now() - this.#heard;
     if (!this.#silent && silence > SILENCE) {
       this.#silent = true;
@@ -143,6 +148,9 @@ export class Schwann {
     this.#wait = Math.min(this.#wait * 1.6, 4000);
   }
 }
+
+/** How far an answer of the clock may be wrong at a time. */
+function reach({ bound, at }, time) { return bound + DRIFT * Math.abs(time - at); }
 
 /** Columns of traces: their indices, and minimum and maximum per column and row. */
 function readFrame(buffer) {

@@ -34,7 +34,8 @@ pub(super) const BANDS: [(&str, [f64; 2]); 5] = [
 ];
 
 impl Analyse {
-    /// Computes it for what the view shows until a moment on the local clock; nothing if nothing is wanted.
+    /// Computes it for what the view shows until a moment on the local clock; nothing if nothing is wanted. A part for
+    /// which too few samples came is empty, so that no page takes an older one for that of now.
     pub(super) fn run(
         &self,
         monitor: &Monitor,
@@ -42,11 +43,11 @@ impl Analyse {
         window: f64,
         until: f64,
     ) -> Option<Value> {
-        let spectra = (!self.rows.is_empty()).then(|| self.spectra(monitor, shown, until)).flatten();
-        let spectrogram = self.spectrogram.and_then(|row| spectrogram(monitor, shown, row, window, until));
-        if spectra.is_none() && spectrogram.is_none() {
+        if self.rows.is_empty() && self.spectrogram.is_none() {
             return None;
         }
+        let spectra = (!self.rows.is_empty()).then(|| self.spectra(monitor, shown, until)).flatten();
+        let spectrogram = self.spectrogram.and_then(|row| spectrogram(monitor, shown, row, window, until));
         let (view, unit) = (self.view, &monitor.labels().unit);
         Some(json!({
             "type": "analysis", "view": view, "stream": monitor.id, "unit": unit, "filters": shown.filters,
@@ -109,19 +110,17 @@ fn spectrogram(monitor: &Monitor, shown: &Processing, row: usize, window: f64, u
     }))
 }
 
-/// What the channels of a view are like, before montage and filters.
-pub(super) fn channel_quality(monitor: &Monitor, shown: &Processing, view: u32, until: f64) -> Option<Value> {
+/// What the channels of a view are like, before montage and filters; of none while too few samples come.
+pub(super) fn channel_quality(monitor: &Monitor, shown: &Processing, view: u32, until: f64) -> Value {
     let row = |row: &Row| Row { channel: row.channel, minus: Minus::Nothing };
     let rows: Vec<Row> = shown.rows.iter().map(row).collect();
-    let channels: Vec<u32> = rows.iter().map(|row| row.channel).collect();
+    let mut channels: Vec<u32> = rows.iter().map(|row| row.channel).collect();
     let raw = Processing { rows, averaged: Vec::new(), filters: Filters::default() };
     let stretch = Stretch::take(monitor, raw, QUALITY_SECONDS, until);
     let found = quality::judge(&stretch, monitor.info().channel_format());
-    let seconds = stretch.seconds();
-    (!found.is_empty()).then(|| {
-        json!({ "type": "quality", "view": view, "stream": monitor.id, "seconds": seconds,
-            "channels": channels, "found": found })
-    })
+    channels.truncate(found.len());
+    json!({ "type": "quality", "view": view, "stream": monitor.id, "seconds": stretch.seconds(),
+        "channels": channels, "found": found })
 }
 
 const FEWEST_VALUES: usize = 32;

@@ -237,7 +237,7 @@ impl Browser<'_> {
         let judge = move || {
             let found =
                 views.iter().map(|(id, monitor, shown, edge)| channel_quality(monitor, shown, *id, *edge));
-            found.flatten().collect()
+            found.collect()
         };
         // What is not done yet is asked for again with the next turn.
         let _ = self.chores.begin(Chore::Quality, judge);

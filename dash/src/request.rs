@@ -196,6 +196,7 @@ connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const SAFETY: &str = "\
 Cache-Control: no-store\r\n\
 Connection: close\r\n\
+Cross-Origin-Embedder-Policy: require-corp\r\n\
 Cross-Origin-Opener-Policy: same-origin\r\n\
 Cross-Origin-Resource-Policy: same-origin\r\n\
 Referrer-Policy: no-referrer\r\n\

@@ -232,7 +232,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 33] = [
+const PARTS: [(&str, &str, &str); 34] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -252,6 +252,7 @@ const PARTS: [(&str, &str, &str); 33] = [
     ("/panel.js", SCRIPT, include_str!("page/panel.js")),
     ("/plot.js", SCRIPT, include_str!("page/plot.js")),
     ("/positions.js", SCRIPT, include_str!("page/positions.js")),
+    ("/pulse.js", SCRIPT, include_str!("page/pulse.js")),
     ("/rail.js", SCRIPT, include_str!("page/rail.js")),
     ("/record.js", SCRIPT, include_str!("page/record.js")),
     ("/remote.js", SCRIPT, include_str!("page/remote.js")),

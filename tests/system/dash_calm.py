@@ -159,3 +159,7 @@ def check_calm() -> None:
             expect(not page.problems, "no script has failed", page.problems)
         finally:
             page.close()
+
+
+if __name__ == "__main__":
+    check_calm()

@@ -61,6 +61,11 @@ def check_gone() -> None:
             fold = "document.querySelector('#gone-fold button')"
             expect(f"{COUNT - 1} gone streams" in page.value("document.getElementById('gone-fold').innerText"), "one line counts them")
             page.screenshot(STATE / "dash-gone.png")
+            page.value("document.getElementById('summary').click()")
+            page.wait("document.querySelector('#streams .chosen')?.classList.contains('stopped-row') && document.getElementById('unfold').ariaExpanded === 'true'",
+                      "a click on the summary finds them behind it")
+            page.value(f"{fold}.click()")
+            page.wait(f"{rows}.length <= 1", "and it folds again")
             page.value(f"{fold}.click()")
             page.wait(f"{rows}.length === {COUNT}", "it unfolds them")
             check_axe_rules(page, "gone streams, unfolded")
@@ -76,3 +81,7 @@ def check_gone() -> None:
             expect(not page.problems, "no script has failed", page.problems)
         finally:
             page.close()
+
+
+if __name__ == "__main__":
+    check_gone()

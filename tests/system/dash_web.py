@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 import urllib.parse
 import urllib.request
 
@@ -113,6 +114,10 @@ def check_signal(page: Page, program: Program) -> None:
     page.press("l", "KeyL")
     page.press("Enter", "Enter")
     wait("!document.getElementById('label-menu').checkVisibility()", "and Enter shows the channel alone")
+    # From here on nothing is fed.
+    page.wait("/Not judged/.test(document.getElementById('quality').textContent)", "what sends nothing is not called good")
+    page.wait("document.querySelectorAll('#bands li').length === 0 && /Too few/.test(document.getElementById('spectrum-note').textContent)",
+              "and has no spectrum of now")
 
 
 def check_hostile(page: Page, program: Program) -> None:
@@ -130,6 +135,24 @@ def check_hostile(page: Page, program: Program) -> None:
     expect(page.value("window.caught === undefined && !document.querySelector('main img, main script')"), "nothing of it ran")
 
 
+def check_clock(page: Page) -> None:
+    """What a page takes for the time of the lab is right to its bound, also after its computer slept."""
+    def is_right() -> bool:
+        before = time.monotonic()
+        now, bound = page.value("[lab.now, lab.bound]")
+        return before - bound <= now <= time.monotonic() + bound
+
+    expect(is_right(), "the page's time of the lab is right to its bound")
+    expect(page.value("crossOriginIsolated"), "and it may ask its own clock to the microsecond")
+    page.value("{ const real = performance.now.bind(performance); window.slept = 5000; performance.now = () => real() - slept; }")
+    expect(not is_right(), "the clock of a page stands still while its computer sleeps")
+    wait_for(is_right, "soon after that its time of the lab is right again", 20)
+    page.value("window.slept = 0")
+    wait_for(is_right, "also if its clock is set", 20)
+    size, is_alone = page.value("fetch('/schwann.js').then(answer => answer.text()).then(text => [text.length, !/^import |import\\(/m.test(text)])")
+    expect(size < 10_000 and is_alone, "all that by a client of less than 10 KB that needs nothing else", size)
+
+
 def check_marks(page: Page, url: str) -> None:
     bound = page.value("new Promise(done => setTimeout(done, 1000)).then(() => import('/schwann.js')).then(({ Schwann }) => new Promise(done => {"
                        " const lab = new Schwann(location.origin, { streams() { if (lab.bound < Infinity) { done(lab.bound); lab.close(); } } }); }))")
@@ -138,6 +161,7 @@ def check_marks(page: Page, url: str) -> None:
     page.wait("import('/schwann.js').then(({ Schwann }) => new Promise(done => { const lab = window.lab ??= new Schwann(location.origin); setTimeout(() => done(lab.bound <= 0.001), 500); }))",
               "the page says that it knows the clock of the lab to 1 ms", 120)
     expect(True, "the page says that it knows the clock of the lab to 1 ms")
+    check_clock(page)
     page.value("document.activeElement.blur()")
     page.press("m", "KeyM")
     page.wait("/Marked/.test(document.getElementById('mark-note').textContent)", "M writes a marker")
@@ -162,3 +186,7 @@ def check_web() -> None:
         finally:
             page.close()
             program.socket.close()
+
+
+if __name__ == "__main__":
+    check_web()

@@ -17,14 +17,15 @@ FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --
 class Page:
     """One page in a browser of its own, with a new profile."""
 
-    def __init__(self, width: int = 1400, height: int = 900) -> None:
+    def __init__(self, width: int = 1400, height: int = 900, flags: tuple[str, ...] = ()) -> None:
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self.browser = subprocess.Popen(["chromium", *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"],
+        self.browser = subprocess.Popen(["chromium", *FLAGS, *flags, f"--user-data-dir={self.profile.name}", "about:blank"],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         address = pathlib.Path(self.profile.name, "DevToolsActivePort")
         wait_for(lambda: address.exists() and "\n" in address.read_text(), "the browser starts", 40)
         port = address.read_text().split()[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as tabs:
+        self.door = f"http://127.0.0.1:{port}/json"
+        with urllib.request.urlopen(self.door, timeout=10) as tabs:
             page = next(tab for tab in json.load(tabs) if tab["type"] == "page")
         self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=30)
         self.number, self.problems, self.requests, self.sent = 0, [], [], []
@@ -77,6 +78,11 @@ class Page:
         except SystemExit:
             print("the page said:", self.value("document.body?.innerText"), *self.problems, sep="\n")
             raise
+
+    def cover(self) -> None:
+        """Opens another tab, which hides this one."""
+        with urllib.request.urlopen(urllib.request.Request(f"{self.door}/new?about:blank", method="PUT"), timeout=10) as answer:
+            urllib.request.urlopen(f"{self.door}/activate/{json.load(answer)['id']}", timeout=10).close()
 
     def screenshot(self, path: pathlib.Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -12,7 +12,7 @@ import { Layouts } from "./layouts.js";
 import { Marks } from "./marks.js";
 import { LabelMenu } from "./menu.js";
 import { Plot } from "./plot.js";
-import { Recording } from "./record.js";
+import { Recording, worriesOfRecording } from "./record.js";
 import { Rail } from "./rail.js";
 import { tellRemote, worriesOf } from "./remote.js";
 import { Schwann } from "./schwann.js";
@@ -47,6 +47,7 @@ const link = new Schwann(location.origin, {
   view: takeView,
 });
 const plot = new Plot(element("plot"), () => link.now);
+new Worker("/pulse.js").onmessage = () => link.look();
 const marks = new Marks(link);
 const recording = new Recording(link, announce);
 const views = new Views(plot, link, describe);
@@ -93,7 +94,7 @@ function takeStreams(message) {
   element("loading").hidden = true;
   element("empty").hidden = message.streams.length > 0;
   for (const part of ["streams", "finder"]) element(part).hidden = message.streams.length === 0;
-  tellStatus(message.streams, worriesOf(message.remote));
+  tellStatus(message.streams, [...worriesOfRecording(message.recorder), ...worriesOf(message.remote)]);
   tellRemote(message.remote);
   for (const shown of message.shown) {
     const panel = plot.panels.find(panel => panel.id === shown.stream);
@@ -348,7 +349,7 @@ element("sheet-button").addEventListener("click", () => {
   element("sheet-button").textContent = open ? "Done" : "Controls";
 });
 element("analyse").addEventListener("click", () => showSignal(!signal.isOpen));
-element("summary").addEventListener("click", () => document.querySelector("#streams .stream.wrong .row")?.click());
+element("summary").addEventListener("click", () => rail.goToSuspect());
 for (const radio of document.querySelectorAll('input[name="layout"]')) radio.addEventListener("change", () => setLayout(radio.value));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
 let resizing = 0;

@@ -33,6 +33,9 @@ export function wordOf(state) { return state === "unwell" ? "not well" : state; 
 /** Whether something is wrong with a stream that a person should look at. */
 export function isWrong(stream) { return ["silent", "stopped", "unwell", "refused"].includes(stateOf(stream)); }
 
+/** Whether a person should look at it: it is not well, or samples of it are missing, now or before. */
+export function isSuspect(stream) { return isWrong(stream) || (stream.gaps > 0 && stream.health !== "unknown"); }
+
 /** What is wrong, in a sentence; nothing if nothing is. */
 export function sentenceOf(stream) {
   if (stream.health === "unknown") return "No contact: nothing is known of it now.";

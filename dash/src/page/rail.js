@@ -2,8 +2,8 @@
 
 import { Shelf } from "./shelf.js";
 import { sparkPath } from "./spark.js";
-import { count, rate } from "./format.js";
-import { fillState, isWrong, stateOf, wordOf } from "./health.js";
+import { count, plural, rate } from "./format.js";
+import { fillState, isSuspect, isWrong, stateOf, wordOf } from "./health.js";
 
 const FOLD = 20;         // seconds after which a stream that is gone is folded away
 const LINE = `<button class="row" type="button"><span class="health"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span class="unseen"></span></span>
@@ -13,7 +13,7 @@ const SORTS = {
   found: (a, b) => a.id - b.id,
   name: (a, b) => a.stream.name.localeCompare(b.stream.name, undefined, { numeric: true }) || a.id - b.id,
   rate: (a, b) => b.stream.nominal_rate * b.stream.channels - a.stream.nominal_rate * a.stream.channels || a.id - b.id,
-  trouble: (a, b) => isWrong(b.stream) - isWrong(a.stream) || a.id - b.id,
+  trouble: (a, b) => weight(b) - weight(a) || a.id - b.id,
 };
 
 export class Rail {
@@ -59,6 +59,18 @@ export class Rail {
     }
   }
 
+  /** Chooses the next stream that a person should look at, also one that is out of sight or folded away. */
+  goToSuspect() {
+    const order = [...this.#rows.values()].filter(row => row.stream && isSuspect(row.stream)).sort((a, b) => weight(b) - weight(a) || a.id - b.id);
+    if (!order.length) return;
+    const chosen = order.findIndex(row => row.element.classList.contains("chosen")), { id, element } = order[(chosen + 1) % order.length];
+    this.#search.value = "";
+    this.#isOpen ||= element.classList.contains("gone");
+    this.#arrange();
+    this.#shelf.reveal(element);
+    this.#handlers.choose(id);
+  }
+
   #add(id) {
     const element = document.createElement("li");
     element.className = "stream";
@@ -92,9 +104,11 @@ export class Rail {
       row.beside.setAttribute("aria-label", `${stream.name} beside the others`);
       row.beside.classList.toggle("none", stream.kind !== "signal");
     }
-    const words = isWrong(stream) ? wordOf(now) : stream.rate === null || stream.health !== "live" ? "" : stream.nominal_rate > 0 ? rate(stream.rate) : "events";
-    const text = stream.kind === "markers" && stream.health === "live" && !isWrong(stream) ? count(stream.total) : words;
-    if (row.rate.textContent !== text) row.rate.textContent = text;
+    const text = wordsOf(stream);
+    if (row.rate.textContent !== text) {
+      row.rate.textContent = text;
+      row.element.classList.toggle("gappy", isSuspect(stream) && !isWrong(stream));
+    }
     if (this.#shelf.isSeen(row.element)) drawSpark(row);
   }
 
@@ -145,6 +159,18 @@ export class Rail {
     const next = this.#shelf.next(document.activeElement.closest(".stream"), step)?.querySelector(".row");
     if (next) { next.focus(); event.preventDefault(); }
   }
+}
+
+/** How much a stream needs a person. */
+function weight({ stream }) { return isWrong(stream) ? 2 : isSuspect(stream) ? 1 : 0; }
+
+/** What the line says at its end: what is wrong, or how much comes. */
+function wordsOf(stream) {
+  if (isWrong(stream)) return wordOf(stateOf(stream));
+  if (isSuspect(stream)) return plural(stream.gaps, "gap");
+  if (stream.health !== "live") return "";
+  if (stream.kind === "markers") return count(stream.total);
+  return stream.rate === null ? "" : stream.nominal_rate > 0 ? rate(stream.rate) : "events";
 }
 
 /** Writes only what changed, so that a screen reader is not interrupted. */

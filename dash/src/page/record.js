@@ -6,7 +6,7 @@ import { isWrong, stateOf, wordOf } from "./health.js";
 const part = id => document.getElementById(id);
 
 export class Recording {
-  #lab; #announce; #dialog = part("record-dialog"); #streams = []; #status = null; #wrong = new Set(); #remarks = 0;
+  #lab; #announce; #dialog = part("record-dialog"); #streams = []; #status = null; #wrong = new Set(); #remarks = 0; #isLost = false;
 
   /** `announce(text)` says something to all ears. */
   constructor(lab, announce) {
@@ -28,8 +28,9 @@ export class Recording {
     button.classList.toggle("on", Boolean(recording));
     for (const id of ["next-run", "note-form"]) part(id).hidden = !recording;
     text(part("recording"), recording ? progress(recording) : failure ? `Recording failed: ${failure}` : ended ? last(ended) : "not recording");
-    const missing = recording?.missing.length ?? 0, troubles = recording?.streams.filter(stream => stream.trouble).length ?? 0;
-    part("recording").className = `fact ${failure || missing || troubles || recording?.is_short ? "odd" : ""} ${recording ? "on" : ""}`;
+    const isOdd = worriesOfRecording(status).length > 0 || (!recording && ended && !ended.is_well);
+    part("recording").className = `fact ${isOdd ? "odd" : ""} ${recording ? "on" : ""}`;
+    this.#isLost = false;
     part("recording").title = recording ? [recording.path, ...recording.missing, ...recording.streams.filter(stream => stream.trouble).map(stream => `${stream.name}: ${stream.trouble}`)].join("\n")
       : failure ?? ended?.path ?? `Recordings go to ${status.folder}`;
     remarks.slice(this.#remarks).forEach(remark => this.#notify(remark));
@@ -38,7 +39,12 @@ export class Recording {
   }
 
   /** Nothing is known of the recorder now. */
-  forget() { text(part("recording"), "recording: unknown"); }
+  forget() {
+    text(part("recording"), "recording: unknown");
+    part("recording").className = `fact ${this.#isOn ? "odd" : ""}`;
+    if (this.#isOn && !this.#isLost) this.#notify("No contact with the program that records.");
+    this.#isLost = true;
+  }
 
   /** A stream that drops while it is recorded is said at once, also to those who look elsewhere. */
   #watch(streams) {
@@ -106,6 +112,14 @@ function line(stream) {
   };
   item.append(box("wanted", stream.name, true), box("required", "required", false));
   return item;
+}
+
+/** What is wrong with the recording, in words for the line at the top. */
+export function worriesOfRecording({ recording, failure }) {
+  if (failure) return ["recording failed"];
+  if (!recording) return [];
+  const troubles = recording.streams.filter(stream => stream.trouble).length, missing = recording.missing.length;
+  return [missing && `${count(missing)} missing in the recording`, troubles && `${count(troubles)} not well in the recording`, recording.is_short && "little disk left"].filter(Boolean);
 }
 
 /** What chooses this stream and its successors after a restart. */

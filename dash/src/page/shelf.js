@@ -38,11 +38,23 @@ export class Shelf {
     let place = this.#places.get(line);
     do place += step; while (this.#lines[place] && !this.#lines[place].classList.contains("stream"));
     const found = this.#lines[place];
-    if (found && !found.isConnected) {
-      this.#list.scrollTop = this.#top = Math.max(0, place * this.#pitch - this.#height / 2);
-      this.#put();
-    }
+    if (found) this.#bring(place);
     return found;
+  }
+
+  /** Brings a line into sight. */
+  reveal(line) {
+    const place = this.#places.get(line);
+    if (place === undefined) return;
+    this.#bring(place);
+    line.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Brings a line into the page. */
+  #bring(place) {
+    if (this.#lines[place].isConnected) return;
+    this.#list.scrollTop = this.#top = Math.max(0, place * this.#pitch - this.#height / 2);
+    this.#put();
   }
 
   get #sight() { return [this.#top / this.#pitch, (this.#top + this.#height) / this.#pitch]; }

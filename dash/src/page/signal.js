@@ -67,10 +67,9 @@ export class SignalPanel {
   }
 
   /** Which channels are not good; also marked in the traces. */
-  takeQuality(panel, { channels, found, seconds }) {
+  takeQuality(panel, { channels, found }) {
     panel.marks = new Map(channels.flatMap((channel, place) => found[place].mark ? [[channel, found[place].mark]] : []));
     panel.quality = new Map(channels.map((channel, place) => [channel, found[place]]));
-    panel.qualitySeconds = seconds;
     if (panel === this.#panel) this.#tellQuality();
   }
 
@@ -80,14 +79,27 @@ export class SignalPanel {
     const { spectra, spectrogram, stream } = this.#last;
     // What was computed of another stream or montage is not that of this one.
     if (stream !== this.#panel?.id || (spectra && spectra.powers.length !== this.#panel.view.names.length)) return;
-    if (spectra) { this.#drawSpectrum(spectra); this.#tellBands(spectra); this.#drawHead(spectra); }
-    if (spectrogram) this.#drawSpectrogram(spectrogram);
+    if (spectra) { this.#drawSpectrum(spectra); this.#tellBands(spectra); this.#drawHead(spectra); } else this.#clearSpectrum();
+    if (spectrogram) this.#drawSpectrogram(spectrogram); else this.#clear("spectrogram");
+  }
+
+  /** What was computed of samples that are not of now is shown no longer. */
+  #clearSpectrum() {
+    this.#clear("spectrum");
+    document.getElementById("bands").replaceChildren();
+    document.getElementById("head-part").hidden = true;
+  }
+
+  #clear(id) {
+    this.#pen(id);
+    document.getElementById(`${id}-note`).textContent = this.#panel.view.rate > 0 ? "Too few samples come." : "This stream has no regular rate.";
   }
 
   #tellQuality() {
     const list = document.getElementById("quality"), panel = this.#panel;
-    if (!panel?.view || !panel.quality) return list.replaceChildren();
+    if (!panel?.view || !panel.quality) return this.#fill(list, []);
     const name = channel => panel.view.labels[channel] ?? String(channel + 1), unit = panel.view.unit ? ` ${panel.view.unit}` : "";
+    if (!panel.quality.size) return this.#fill(list, [`Not judged: ${panel.view.rate > 0 ? "too few samples come" : "this stream has no regular rate"}.`]);
     const sizes = [...panel.quality.values()].map(one => one.rms).sort((a, b) => a - b), { size } = panel.quality;
     const good = size - panel.marks.size, typical = sizes[sizes.length >> 1];
     const lines = [`${good} of ${plural(size, "channel")} good, typical RMS ${plain(Number(typical.toPrecision(3)))}${unit}`,
@@ -96,6 +108,10 @@ export class SignalPanel {
         const detail = mark === "line" ? `${Math.round(line * 100)} % at ${mains} Hz` : mark === "flat" ? "" : `RMS ${plain(Number(rms.toPrecision(3)))}${unit}`;
         return `${name(channel)}: ${WORDS[mark]}${detail ? `, ${detail}` : ""}`;
       }), ...(panel.marks.size > 12 ? [`and ${panel.marks.size - 12} more`] : [])];
+    this.#fill(list, lines);
+  }
+
+  #fill(list, lines) {
     if (list.dataset.text === lines.join("\n")) return;
     list.dataset.text = lines.join("\n");
     list.replaceChildren(...lines.map((line, place) => Object.assign(document.createElement("li"), { textContent: line, className: place ? "odd" : "" })));

@@ -1,12 +1,12 @@
 // The line at the top: is all well, is it locked, what time is it.
 
 import { clockText, plural } from "./format.js";
-import { isWrong } from "./health.js";
+import { isSuspect } from "./health.js";
 
 const part = id => document.getElementById(id);
 
-/** Says how all streams are, with `far` of other sites; the words are red and in the title where something is wrong. */
-export function tellStatus(streams, far = []) {
+/** Says how all streams are, with `more` of the recording and of other sites; the words are red and in the title where something is wrong. */
+export function tellStatus(streams, more = []) {
   const number = condition => streams.filter(condition).length;
   const worries = [
     [number(stream => stream.health === "stopped" && !stream.refusal), "gone"],
@@ -14,12 +14,12 @@ export function tellStatus(streams, far = []) {
     [number(stream => stream.health === "silent"), "silent"],
     [number(stream => stream.trouble && stream.health === "live"), "not well"],
     [number(stream => stream.gaps > 0), "with gaps"],
-  ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`).concat(far);
+  ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`).concat(more);
   const total = plural(streams.length, "stream"), unjudged = number(stream => !stream.is_judged);
   const listed = number(stream => stream.health === "listed");
   const calm = unjudged ? `${unjudged} not judged yet` : listed ? `${listed} only listed` : "all is well";
   say(streams.length === 0 ? "" : `${total} · `, worries.join(" · "), streams.length && !worries.length ? calm : "");
-  part("summary").disabled = !streams.some(stream => isWrong(stream));
+  part("summary").disabled = !streams.some(isSuspect);
   document.title = worries.length ? `■ ${worries.join(", ")} – Schwann` : streams.length ? `${total} – Schwann` : "Schwann";
   const sealed = number(stream => stream.lock === "sealed"), plain = number(stream => stream.lock === "plain");
   const locks = [sealed && `${sealed} sealed`, plain && `${plain} plain`].filter(Boolean).join(", ");

@@ -148,7 +148,7 @@ impl Page<'_> {
         }
         let quality = channel_quality(&view.monitor, &view.selection.processing, wish.view, until);
         self.views.insert(wish.view, view);
-        quality.map_or(Ok(()), |quality| self.send(&quality))?;
+        self.send(&quality)?;
         self.send_markers(sight)
     }
 
