@@ -20,15 +20,20 @@ from dash_calm import check_calm
 from dash_door import check_other_user, check_strangers, check_token, enter
 from dash_gone import check_gone
 from dash_hands import check_hands
+from dash_hidden import check_hidden
 from dash_hook import check_hook
 from dash_hostile import check_hostile_streams
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
 from dash_lan import check_lan
 from dash_many import check_thousand
 from dash_others import check_others
+from dash_rail import check_rail
 from dash_record import check_record
+from dash_record_kept import check_record_kept
 from dash_recording import check_recording
+from dash_types import check_types
 from dash_web import check_web
+from dash_words import check_words
 
 
 ROWS = "document.querySelectorAll('#streams .stream')"
@@ -111,6 +116,15 @@ def check_reader(page: Page) -> None:
     expect("status" in roles, "there is a live region")
 
 
+def rgb(page: Page, element: str) -> list[int]:
+    """The colour of the words of an element."""
+    return [int(part) for part in re.findall(r"\d+", page.value(f"getComputedStyle({element}).color"))[:3]]
+
+
+def is_red(color: list[int]) -> bool:
+    return color[0] > 150 and max(color[1:]) < 90
+
+
 def check_gap_and_stop(page: Page, source: subprocess.Popen, url: str) -> None:
     page.value("window.announced = []; new MutationObserver(() => announced.push(document.getElementById('announcer').textContent))"
                ".observe(document.getElementById('announcer'), { childList: true, characterData: true, subtree: true })")
@@ -118,11 +132,18 @@ def check_gap_and_stop(page: Page, source: subprocess.Popen, url: str) -> None:
     source.stdin.flush()
     page.wait("/^1\\s*2\\d\\d samples/.test(document.querySelector('dd[data-of=gaps]').innerText)", "a missing second is a gap of about 250 samples")
     expect(True, "a missing second is a gap of about 250 samples")
+    page.wait(f"{SIGNAL}.querySelector('.rate').textContent === '1 gap'", "its line says so")
+    red = rgb(page, f"{SIGNAL}.querySelector('.rate')")
+    expect(is_red(red), "in red", red)
+    expect(page.value("/1 with gaps/.test(document.querySelector('#summary strong').innerText) && /■.*with gaps/.test(document.title)"), "as do the summary and the title")
+    page.value("[...document.querySelectorAll('#streams .row')].find(row => /Markers/.test(row.innerText)).click()")
+    page.wait(f"!{SIGNAL}.classList.contains('chosen')", "another stream is chosen")
+    page.value("document.getElementById('summary').click()")
+    page.wait(f"{SIGNAL}.classList.contains('chosen')", "a click on the summary goes to the stream with the gap")
     source.kill()
     page.wait(f"{SIGNAL}.querySelector('.health').textContent === 'stopped'", "a killed sender is stopped", 20)
-    red = page.value(f"getComputedStyle({SIGNAL}.querySelector('.health')).color")
-    red, green, blue = map(int, re.findall(r"\d+", red)[:3])
-    expect(red > 150 and green < 90 and blue < 90, "a stopped stream is red, and says so in a word", (red, green, blue))
+    red = rgb(page, f"{SIGNAL}.querySelector('.health')")
+    expect(is_red(red), "a stopped stream is red, and says so in a word", red)
     expect(page.value(f"{SIGNAL}.querySelector('.health rect') !== null"), "and by its shape")
     expect(any("stopped" in text for text in page.value("announced")), "and it is announced")
     expect("2 gone" in page.value("document.getElementById('summary').textContent"), "the summary counts it")
@@ -241,6 +262,7 @@ def check_recorder(url: str, process: subprocess.Popen) -> None:
 
 
 def main() -> None:
+    check_types()
     check_token()
     check_other_user()
     with dashboard("--no-browser", "--session", SESSION) as (url, process):
@@ -276,10 +298,14 @@ def main() -> None:
         finally:
             page.close()
     check_hands()
+    check_words()
+    check_rail()
     check_web()
     check_record()
+    check_record_kept()
     check_recording()
     check_calm()
+    check_hidden()
     check_gone()
     check_lan()
     check_hook()
