@@ -17,8 +17,7 @@ pub(crate) struct Channel {
 
 /// The channels of a stream; what is not said has a label by its number.
 pub(crate) fn channels(header: &StreamHeader) -> Vec<Channel> {
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(header.xml.trim(), options).ok();
+    let document = parsed(header);
     let described: Vec<_> = document
         .iter()
         .filter_map(|document| {
@@ -38,6 +37,22 @@ pub(crate) fn channels(header: &StreamHeader) -> Vec<Channel> {
     }
     make_unique(&mut channels);
     channels
+}
+
+/// What the description of a stream says at each of these paths below `desc`; none where it says nothing.
+pub(crate) fn described<const N: usize>(header: &StreamHeader, paths: [&[&str]; N]) -> [Option<String>; N] {
+    let document = parsed(header);
+    let desc = document.as_ref().and_then(|document| child(document.root_element(), "desc"));
+    paths.map(|path| {
+        let node = path.iter().try_fold(desc?, |node, name| child(node, name))?;
+        let text = node.text().unwrap_or_default().trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    })
+}
+
+fn parsed(header: &StreamHeader) -> Option<Document<'_>> {
+    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
+    Document::parse_with_options(header.xml.trim(), options).ok()
 }
 
 fn channel(node: Node<'_, '_>) -> Channel {

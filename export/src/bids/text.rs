@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Entities;
-use crate::channel::Channel;
+use crate::channel::{Channel, described};
 use crate::grid::Grid;
 use crate::plan::{Plan, Stream};
 
@@ -31,7 +31,7 @@ pub(super) fn participants() -> String {
 pub(super) fn eeg(stream: &Stream, grid: &Grid, entities: &Entities) -> String {
     let count =
         |wanted: &str| stream.channels.iter().filter(|channel| kind(channel, stream) == wanted).count();
-    pretty(&json!({
+    let mut all = json!({
         "TaskName": entities.task,
         "EEGReference": "n/a",
         "SamplingFrequency": grid.rate,
@@ -45,7 +45,13 @@ pub(super) fn eeg(stream: &Stream, grid: &Grid, entities: &Entities) -> String {
         "EMGChannelCount": count("EMG"),
         "MISCChannelCount": count("MISC"),
         "TriggerChannelCount": count("TRIG"),
-    }))
+    });
+    for (key, value) in KEYS.iter().zip(described(&stream.header, PATHS)) {
+        if let Some(value) = value {
+            all[key] = value.into();
+        }
+    }
+    pretty(&all)
 }
 
 pub(super) fn channels(stream: &Stream, grid: &Grid) -> String {
@@ -120,6 +126,25 @@ fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
+/// What BIDS calls it, and where a description has it.
+///
+/// Source: the metadata conventions of XDF for EEG, <https://github.com/sccn/xdf/wiki/EEG-Meta-Data>.
+const KEYS: [&str; 6] = [
+    "EEGReference",
+    "EEGPlacementScheme",
+    "CapManufacturer",
+    "CapManufacturersModelName",
+    "Manufacturer",
+    "ManufacturersModelName",
+];
+const PATHS: [&[&str]; 6] = [
+    &["reference", "label"],
+    &["cap", "labelscheme"],
+    &["cap", "manufacturer"],
+    &["cap", "name"],
+    &["acquisition", "manufacturer"],
+    &["acquisition", "model"],
+];
 const KINDS: [&str; 14] = [
     "EEG", "EOG", "ECG", "EMG", "TRIG", "MISC", "HEOG", "VEOG", "REF", "GSR", "RESP", "TEMP", "PPG",
     "EYEGAZE",
