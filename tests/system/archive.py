@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import subprocess
+import threading
+import time
 
 import numpy
 import pytest
@@ -92,6 +94,47 @@ def test_a_killed_recorder_leaves_what_age_opens_up_to_its_end(lab):
     rescued = counted(lab.folder / "rescued.xdf")
     # A row takes 32 or 40 bytes and its stamp.
     assert abs(len(rescued) - len(opened.stdout) / 36) < 0.35 * len(rescued), (len(rescued), len(opened.stdout))
+
+
+def test_a_killed_recorder_of_a_slow_stream_lacks_five_seconds_at_most(lab):
+    """Samples too few to fill a chunk of age leave memory every five seconds; the kill comes just before they would."""
+    lab("age-keygen", "-o", "key.txt")
+    key, path = lab("age-keygen", "-y", "key.txt").strip(), lab.folder / "x.xdf.age"
+    pipes = {"cwd": lab.folder, "env": lab.environment, "stdout": subprocess.PIPE, "text": True}
+    fake = subprocess.Popen([SCHWANN, "fake", "counter:1@100"], **pipes)
+    next(line for line in fake.stdout if "sending" in line)
+    line = [SCHWANN, "record", "--json", "--wait", "60", "--require", "Fake counter:1@100", "--to", key, "-o", "x.xdf"]
+    recorder = subprocess.Popen(line, **pipes)
+    told, written = [], []
+    reader = threading.Thread(target=lambda: told.extend(time.monotonic() for _ in recorder.stdout))
+    reader.start()
+    try:
+        size, began = 0, time.monotonic()
+        while len(written) < 4:
+            assert time.monotonic() < began + PATIENCE and recorder.poll() is None
+            if path.exists() and (now := path.stat().st_size) > size:
+                size = now
+                written.append(time.monotonic())
+            time.sleep(0.01)
+        pauses = [later - earlier for earlier, later in zip(written[1:], written[2:])]
+        while time.monotonic() < written[-1] + pauses[-1] - 0.3:
+            time.sleep(0.01)
+        killed = time.monotonic()
+    finally:
+        recorder.kill()
+        recorder.wait()
+        fake.kill()
+        fake.wait()
+        reader.join()
+    # A second apart, unless the computer is busy: so late may the recorder have been with its file, too.
+    late = max(later - earlier for earlier, later in zip(told, told[1:])) - 1
+    found = json.loads(lab(SCHWANN, "verify", "--json", "x.xdf.age", "--identity", "key.txt", code=1))
+    [stream] = [stream for stream in found["streams"] if stream["name"] == "Fake counter:1@100"]
+    # One clock for all on this computer: that of LSL is the monotonic one.
+    lost = killed - stream["last_stamp"]
+    print(f"killed {killed - written[-1]:.2f} s after it was written to: lost {lost:.2f} s; the recorder was late by {late:.2f} s")
+    assert path.stat().st_size >= size and found["truncated"] and stream["gap_count"] == 0
+    assert 2 < lost < 5 + 0.2 + 0.5 + late, (lost, late, pauses)
 
 
 def test_we_open_what_age_seals(lab):
