@@ -7,6 +7,7 @@ import pathlib
 import signal
 import stat
 import subprocess
+import sys
 import urllib.parse
 
 import pytest
@@ -301,3 +302,38 @@ def test_a_file_of_something_else_is_not_taken_for_the_address(lab):  # noqa: F8
     refused = subprocess.run(line, cwd=lab.folder, env=lab.env, capture_output=True, text=True, timeout=PATIENCE)
     assert refused.returncode == 3 and "name another" in refused.stderr, refused
     assert notes.read_text() == "mine"
+
+
+LABRECORDER = """
+import json, signal, socket, subprocess, sys
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+fake = subprocess.Popen([sys.argv[1], "fake", "counter@250"], stdout=subprocess.PIPE, text=True)
+fake.stdout.readline()
+recorder = subprocess.Popen([sys.argv[1], "record", "--remote", "--folder", "data", "--json"], stdout=subprocess.PIPE, text=True)
+told = (json.loads(line) for line in recorder.stdout)
+print(next(line["remote"] for line in told if line.get("remote")))
+print([line.split()[1] for line in open("/proc/net/tcp") if line.split()[3] == "0A" and line.split()[1].endswith(":5749")])
+with socket.create_connection(("localhost", 22345), timeout=30) as script:
+    for order in ["select all", "filename {template:run%n.xdf}", "start"]:
+        script.sendall(f"{order}\\n".encode())
+        print(script.recv(100))
+    next(line for line in told if any(stream["sample_count"] > 100 for stream in line["streams"]))
+    script.sendall(b"stop\\n")
+    print(script.recv(100))
+recorder.send_signal(signal.SIGINT)
+recorder.communicate(timeout=30)
+fake.kill()
+fake.wait()
+"""
+
+
+def test_remote_control_is_at_labrecorders_port_of_this_computer_unless_said_otherwise(lab):  # noqa: F811
+    line = ["unshare", "--net", sys.executable, "-c", LABRECORDER, SCHWANN]
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode:
+        pytest.skip("SKIPPED LOUDLY: this machine permits no networks of one's own")
+    done = subprocess.run(line, cwd=lab.folder, env=lab.env, capture_output=True, text=True, timeout=2 * PATIENCE)
+    assert done.returncode == 0, done.stderr
+    # 22345 is 5749 in hexadecimal digits; nothing but loopback listens there.
+    assert done.stdout.splitlines() == ["127.0.0.1:22345", "['0100007F:5749']"] + ["b'OK'"] * 4
+    assert names(lab) == ["run001.xdf"]
+    assert len(lab.load("data/run001.xdf")["Fake counter:1@250"]["time_stamps"]) > 50
