@@ -111,6 +111,28 @@ def test_a_page_sees_what_pyxdf_reads_at_every_zoom(lab, recording, is_indexed):
                 assert numpy.nanmax(extremes[:, 1]) == counter["time_series"][inside, 1].max()
 
 
+def test_a_sealed_recording_is_shown_with_the_key_and_never_without(lab, recording):  # noqa: F811
+    lab.env["SCHWANN_KEYS"] = str(lab.folder / "keys")
+    for line in [["keys", "archive", "--unprotected"], ["repair", "r.xdf", "-o", "r.xdf.age"]]:
+        subprocess.run([SCHWANN, *line], cwd=lab.folder, env=lab.env, check=True, timeout=PATIENCE, capture_output=True)
+    (lab.folder / "r.xdf").unlink()
+    counter = recording["Fake counter:2@100"]
+    stamps = counter["time_stamps"]
+    with page_of(lab, lab.folder / "r.xdf.age") as page:
+        row = page.row("Fake counter:2@100")
+        assert {row["name"] for row in page.rows} == set(recording) and row["total"] == len(stamps)
+        for window in [1.0, 60.0]:
+            view, edges, extremes = page.show(row, window, stamps[0] + 60.005)
+            expected = numpy.array(bounds(counter, edges, view["column_seconds"], 1))
+            assert numpy.array_equal(extremes[1:-1, 1], expected[1:-1], equal_nan=True), window
+        found = page.hear("verdicts", condition=lambda message: message["verdicts"] is not None)["verdicts"]
+        assert any("gap" in verdict["text"] for verdict in found)
+    lab.env["SCHWANN_KEYS"] = str(lab.folder / "elsewhere")
+    line = [SCHWANN, "dash", "--no-browser", "--port", "0", "r.xdf.age"]
+    done = subprocess.run(line, cwd=lab.folder, env=lab.env, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3 and "sealed" in done.stderr and "--identity" in done.stderr, done
+
+
 def test_filters_analyses_events_and_verdicts_are_those_of_live_streams(lab, recording):  # noqa: F811
     eeg, name = recording["Fake eeg:8@250"], "Fake eeg:8@250"
     markers = next(stream for stream in recording.values() if stream["info"]["channel_format"][0] == "string")
