@@ -117,6 +117,32 @@ fn a_reviewer_gets_one_page_that_needs_nothing_else() {
 }
 
 #[test]
+fn the_page_draws_timeline_gaps_clock_drift_jitter_and_lag() {
+    let lab = Lab::new("certificate-pictures");
+    let made = ["fake", "counter:1@100", "--seconds", "60", "--fault", "gaps=0.3", "-o", "x.xdf"];
+    assert_eq!(run(&lab, &[], &made).0, Some(0));
+    assert_eq!(run(&lab, &[], &["verify", "x.xdf", "--html", "x.html"]).0, Some(0));
+    let page = fs::read_to_string(lab.path("x.html")).expect("a page");
+    let picture = |title: &str| {
+        let (_, drawn) =
+            page.split_once(&format!("<title>{title}</title>")).unwrap_or_else(|| panic!("{title}"));
+        drawn.split_once("</svg>").expect("its end").0
+    };
+    let red = picture("When each stream was there").matches("#cf222e").count();
+    assert!(red > 50, "a gap each second: {red}");
+    for title in [
+        "Offset of its clock against the first measurement",
+        "What is left of that beside a steady drift",
+        "Lag: age of the newest sample when its clock was measured",
+    ] {
+        let points =
+            picture(title).split_once("points=\"").expect("a line").1.split_once('"').expect("its end").0;
+        assert!(points.split_whitespace().count() >= 10, "every five seconds: {title}: {points}");
+    }
+    assert!(picture("How far intervals are from the nominal one").contains("<rect"));
+}
+
+#[test]
 fn what_is_made_from_a_recording_has_a_certificate_that_names_it() {
     let lab = Lab::new("certificate-derived");
     record(&lab, &[]);

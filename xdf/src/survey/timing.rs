@@ -25,6 +25,9 @@ pub struct StampTiming {
     pub age_at: f64,
     /// Age of the newest sample at the last measurement of the clock, in seconds.
     pub last_age: Option<f64>,
+    /// The age of the newest sample at each measurement that found new ones: when, on the sender's clock, and how old;
+    /// in seconds.
+    pub ages: Vec<[f64; 2]>,
     /// Places where a clock jumps, in the order of the file.
     pub steps: Vec<ClockStep>,
     /// The longest time between samples and the next clock offset, in seconds.
@@ -200,6 +203,8 @@ impl TimingTally {
         if let Some(first) = self.ages.iter().find(|age| age.is_fresh) {
             (self.timing.age, self.timing.age_at) = (Some(first.seconds), first.collected);
         }
+        let fresh = self.ages.iter().filter(|age| age.is_fresh);
+        self.timing.ages = fresh.map(|age| [age.collected, age.seconds]).collect();
         self.timing.last_age = self.ages.last().map(|age| age.seconds);
         if self.blocks > 0 {
             self.timing.block_seconds = self.block_sum / self.blocks as f64;

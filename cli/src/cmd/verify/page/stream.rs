@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use schwann_recorder::{Finding, Limits};
-use schwann_xdf::StreamSurvey;
+use schwann_xdf::{ClockMap, StreamSurvey};
 
 use super::draw::{curve, histogram};
 use super::{has, put_more, text, time};
@@ -19,6 +19,7 @@ pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], li
     put_gaps(out, stream);
     put_clock(out, stream);
     put_jitter(out, stream, found);
+    put_lag(out, stream);
     out.push_str("</section>\n");
 }
 
@@ -108,6 +109,41 @@ fn put_clock(out: &mut String, stream: &StreamSurvey) {
     let points: Vec<_> =
         stream.offsets.iter().map(|one| [one.collected, (one.offset - first) * 1e3]).collect();
     out.push_str(&curve("Offset of its clock against the first measurement", "ms", &points));
+    let mut line = ClockMap::fit(&stream.offsets);
+    let left: Vec<_> = stream
+        .offsets
+        .iter()
+        .map(|one| [one.collected, (one.offset - (line.place(one.collected) - one.collected)) * 1e3])
+        .collect();
+    out.push_str(&curve("What is left of that beside a steady drift", "ms", &left));
+}
+
+/// How old samples were when they were recorded, as far as the file tells it: a stream without a rate may just be silent.
+fn put_lag(out: &mut String, stream: &StreamSurvey) {
+    if stream.header.nominal_rate <= 0.0 {
+        return;
+    }
+    let ages = &stream.timing.ages;
+    let mut sorted: Vec<f64> =
+        ages.iter().map(|[_, seconds]| *seconds).filter(|age| age.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (Some(median), Some(most)) = (sorted.get(sorted.len() / 2), sorted.last()) else {
+        out.push_str("<p>Lag: not known, because its clock was not measured while samples came.</p>\n");
+        return;
+    };
+    let _ = writeln!(
+        out,
+        "<p>Lag: when its clock was measured, the newest sample was {} old (median), {} at most.</p>",
+        age(*median),
+        age(*most)
+    );
+    let points: Vec<_> = ages.iter().map(|[at, seconds]| [*at, seconds * 1e3]).collect();
+    out.push_str(&curve("Lag: age of the newest sample when its clock was measured", "ms", &points));
+}
+
+/// A time that may lie ahead.
+fn age(seconds: f64) -> String {
+    if seconds < 0.0 { format!("-{}", time(-seconds)) } else { time(seconds) }
 }
 
 fn put_jitter(out: &mut String, stream: &StreamSurvey, found: &[Finding]) {
