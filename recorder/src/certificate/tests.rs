@@ -1,8 +1,11 @@
 //! Certificates: what is whole is proven, and nothing else is.
 
+use core::ops::Range;
 use std::env;
 use std::io::Cursor;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use schwann::security::{Lab, Member};
 use schwann_session::{
     AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
@@ -160,50 +163,123 @@ fn next(state: &mut u64) -> usize {
     (*state >> 33) as usize
 }
 
+/// Where the values are in the text of a certificate; two of the same kind have them in the same order.
+fn values(certificate: &[u8]) -> Vec<Range<usize>> {
+    let text = str::from_utf8(certificate).expect("text");
+    let begins = text.match_indices("\": \"").map(|(at, found)| at + found.len());
+    begins.map(|at| at..at + text[at..].find('"').expect("its end")).collect()
+}
+
+/// A certificate in the one right form, with some values of another one.
+fn mixed(certificate: &[u8], other: &[u8], state: &mut u64) -> Vec<u8> {
+    let mut out = certificate.to_vec();
+    for _ in 0..=next(state) % 4 {
+        let (mine, theirs) = (values(&out), values(other));
+        let place = next(state) % mine.len();
+        out.splice(mine[place].clone(), other[theirs[place].clone()].iter().copied());
+    }
+    out
+}
+
+/// A certificate in the one right form, in whose statement or endorsement a letter or digit is another one.
+fn restated(certificate: &[u8], state: &mut u64) -> Vec<u8> {
+    let decoded = |place: Range<usize>| Some((place.clone(), STANDARD.decode(&certificate[place]).ok()?));
+    // What is signed is JSON; signatures and keys are not.
+    let said =
+        values(certificate).into_iter().filter_map(decoded).filter(|(_, said)| said.first() == Some(&b'{'));
+    let mut said: Vec<_> = said.collect();
+    let (place, mut said) = said.swap_remove(next(state) % said.len());
+    let letters: Vec<_> = (0..said.len()).filter(|at| said[*at].is_ascii_alphanumeric()).collect();
+    let letter = &mut said[letters[next(state) % letters.len()]];
+    *letter = if letter.is_ascii_digit() { b'0' + (*letter - b'0' + 1) % 10 } else { *letter ^ 0x20 };
+    let mut out = certificate.to_vec();
+    out.splice(place, STANDARD.encode(said).bytes());
+    out
+}
+
+/// Bytes changed by chance; of `other` where parts are put in.
+fn damaged(bytes: &[u8], other: &[u8], kind: usize, state: &mut u64) -> Vec<u8> {
+    let mut target = bytes.to_vec();
+    let at = next(state) % target.len();
+    match kind {
+        0 | 1 => target[at] ^= 1 << (next(state) % 8),
+        2 => drop(target.remove(at)),
+        3 => target.truncate(at),
+        4 => target.insert(at, next(state) as u8),
+        5 => {
+            let swapped = next(state) % target.len();
+            if target[at] == target[swapped] {
+                target[at] = target[at].wrapping_add(1);
+            }
+            target.swap(at, swapped);
+        }
+        _ => {
+            let from = next(state) % other.len();
+            let len = 1 + next(state) % 80;
+            let part: Vec<u8> = other.iter().copied().skip(from).take(len).collect();
+            target.splice(at..(at + part.len()).min(target.len()), part);
+        }
+    }
+    target
+}
+
+/// A certificate that is signed, and endorsed by a person.
+fn certificate_of(proof: &Proof, end: u64, member: &Member) -> Vec<u8> {
+    let signed = Certificate::encode(&facts(proof, end).statement(Some(member)), Some(member));
+    Certificate::parse(&signed, None).expect("a certificate").endorsed(
+        "M. Curie",
+        "reviewed",
+        end + 9,
+        member,
+    )
+}
+
 /// `CERTIFICATE_MUTATIONS=100000` runs the long form.
 #[test]
 fn nothing_forged_or_damaged_is_accepted() {
     let ((ours, member), (bytes, proof)) = (lab(), file());
-    let signed = Certificate::encode(&facts(&proof, END).statement(Some(&member)), Some(&member));
-    let (_, stranger) = lab();
-    let forged = Certificate::encode(&facts(&proof, END).statement(None), Some(&stranger));
-    let rounds = env::var("CERTIFICATE_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
+    let signed = certificate_of(&proof, END, &member);
+    let stranger = certificate_of(&proof, END, &lab().1);
+    let other = Proof::of(&bytes[..bytes.len() - 9], [], |_| {}).expect("memory");
+    let other = certificate_of(&other, END + 1, &member);
+    let rounds =
+        env::var("CERTIFICATE_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000_u32);
+    let read = |text: &[u8]| Certificate::parse(text, Some(&ours));
+    let is_ours = |read: &Certificate| {
+        let device = read.signer.as_ref().is_some_and(|signer| signer.standing == LabStanding::Ours);
+        device && read.endorsements.iter().all(|said| said.device.standing == LabStanding::Ours)
+    };
     let accepts = |certificate: &[u8], file: &[u8]| {
-        let read = Certificate::parse(certificate, Some(&ours));
-        read.is_ok_and(|read| {
-            let is_ours = read.signer.as_ref().is_some_and(|signer| signer.standing == LabStanding::Ours);
-            is_ours && compare(Cursor::new(file), &read.proof, |_| {}).expect("memory") == Standing::Whole
+        read(certificate).is_ok_and(|read| {
+            is_ours(&read)
+                && compare(Cursor::new(file), &read.proof, |_| {}).expect("memory") == Standing::Whole
         })
     };
-    assert!(accepts(&signed, &bytes) && !accepts(&forged, &bytes), "a stranger's is not ours");
-    let mut state = 1;
+    assert!(accepts(&signed, &bytes) && !accepts(&stranger, &bytes) && !accepts(&other, &bytes));
+    let (mut state, mut counts) = (1, [0_u32; 4]);
     for round in 0..rounds {
-        let (mut certificate, mut file) = (signed.clone(), bytes.clone());
-        let target = if round % 3 == 0 { &mut file } else { &mut certificate };
-        let at = next(&mut state) % target.len();
-        match round % 7 {
-            0 | 1 => target[at] ^= 1 << (next(&mut state) % 8),
-            2 => drop(target.remove(at)),
-            3 => target.truncate(at),
-            4 => target.insert(at, next(&mut state) as u8),
-            5 => {
-                let other = next(&mut state) % target.len();
-                if target[at] == target[other] {
-                    target[at] = target[at].wrapping_add(1);
-                }
-                target.swap(at, other);
-            }
-            // A part of a stranger's certificate, or of another place.
-            _ => {
-                let from = next(&mut state) % forged.len();
-                let len = 1 + next(&mut state) % 80;
-                let part: Vec<u8> = forged.iter().copied().skip(from).take(len).collect();
-                target.splice(at..(at + part.len()).min(target.len()), part);
-            }
-        }
+        let from = if round % 2 == 0 { &stranger } else { &other };
+        let (certificate, file) = match round % 10 {
+            7 => (mixed(&signed, from, &mut state), bytes.clone()),
+            8 => (restated(&signed, &mut state), bytes.clone()),
+            kind if round % 3 == 0 => (signed.clone(), damaged(&bytes, from, kind as usize, &mut state)),
+            kind => (damaged(&signed, from, kind as usize, &mut state), bytes.clone()),
+        };
         let is_same = certificate == signed && file == bytes;
-        assert!(is_same || !accepts(&certificate, &file), "round {round}: at {at}");
+        assert!(is_same || !accepts(&certificate, &file), "round {round}");
+        let place = match (is_same, file == bytes, read(&certificate)) {
+            (true, ..) => 0,
+            (_, false, _) => 1,
+            (_, _, Err(CertificateError::Malformed)) => 2,
+            _ => 3,
+        };
+        counts[place] += 1;
     }
+    let [same, files, malformed, forged] = counts;
+    println!(
+        "{rounds} rounds: {files} files and {malformed} texts damaged, {forged} forged, {same} left as they were: none accepted"
+    );
+    assert!(files > rounds / 5 && forged > rounds / 20 && same < rounds / 20, "{counts:?}");
 }
 
 #[test]
