@@ -32,6 +32,12 @@ impl Sealed {
         out
     }
 
+    /// The names in a folder; none if there is no such folder.
+    fn files(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.lab.path(folder)).into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    }
+
     /// Records counters on a machine until there are some.
     fn record(&self, machine: &str, arguments: &[&str]) -> Running {
         let mut fake = Running::of(self.on(machine, &["fake", "counter:8@2000"]));
@@ -64,8 +70,22 @@ fn what_one_machine_seals_the_archive_opens_in_every_command() {
     assert!(lab.says("archive", &["verify", "x.xdf.age"]).contains("bit by bit"));
     assert!(lab.says("archive", &["info", "x.xdf.age"]).contains("8 x "));
     assert!(lab.says("archive", &["info", "--quick", "x.xdf.age"]).contains("From the index"));
-    lab.says("archive", &["export", "x.xdf.age", "--to", "csv", "-o", "x.csv"]);
+    fs::create_dir(lab.lab.path("never")).expect("a folder");
+    for format in ["brainvision", "edf", "bdf", "nwb", "mcap", "csv", "npz", "xdfz"] {
+        let output = format!("{format}/x");
+        fs::create_dir_all(lab.lab.path(format)).expect("a folder");
+        // What a format cannot hold is left out, with exit code 1.
+        let (code, out) = lab.run("archive", &["export", "x.xdf.age", "--to", format, "-o", &output]);
+        assert!(code <= 1 && !lab.files(format).is_empty(), "{format}: {out}");
+        let (code, out) = lab.run("amp", &["export", "x.xdf.age", "--to", format, "-o", "never/x"]);
+        assert!(code == 3 && out.contains("--identity") && lab.files("never").is_empty(), "{format}: {out}");
+    }
     lab.says("archive", &["play", "x.xdf.age", "--speed", "1000"]);
+    lab.says("archive", &["play", "x.xdf.age", "--speed", "1000", "--from", "1", "--until", "2"]);
+    lab.says("archive", &["verify", "x.xdf.age", "--html", "x.html"]);
+    assert!(
+        fs::read_to_string(lab.lab.path("x.html")).expect("a page").contains("sealed in the format of age")
+    );
     lab.says("archive", &["export", "x.xdf.age", "--to", "xdf", "-o", "open.xdf"]);
     fs::copy(lab.lab.path("x.xdf.cert.json"), lab.lab.path("open.xdf.cert.json")).expect("a copy");
     assert!(lab.says("amp", &["verify", "open.xdf"]).contains("bit by bit"), "one certificate for both");
@@ -85,6 +105,20 @@ fn what_one_machine_seals_the_archive_opens_in_every_command() {
     let (code, out) = lab.run("archive", &["repair", "cut.xdf.age"]);
     assert!(code == 1 && out.contains("cut-repaired.xdf.age"), "{out}");
     assert!(lab.says("archive", &["verify", "cut-repaired.xdf.age"]).contains("whole"));
+}
+
+#[test]
+fn a_dataset_is_made_of_a_sealed_recording_and_keeps_it_sealed() {
+    let lab = Sealed::new("sealed-bids");
+    lab.says("archive", &["keys", "archive", "--unprotected"]);
+    lab.says("archive", &["fake", "eeg:4@250", "--seconds", "20", "-o", "e.xdf"]);
+    lab.says("archive", &["repair", "e.xdf", "-o", "e.xdf.age"]);
+    lab.says("archive", &["export", "e.xdf.age", "--bids", "study", "--subject", "01", "--task", "rest"]);
+    assert_eq!(lab.files("study/sourcedata/sub-01/eeg"), ["sub-01_task-rest_run-001_eeg.xdf.age"]);
+    assert!(lab.files("study/sub-01/eeg").contains(&"sub-01_task-rest_run-001_eeg.eeg".to_owned()));
+    let source = lab.lab.path("study/sourcedata/sub-01/eeg/sub-01_task-rest_run-001_eeg.xdf.age");
+    let bytes = |path| fs::read(path).expect("a file");
+    assert!(bytes(source) == bytes(lab.lab.path("e.xdf.age")), "as it is");
 }
 
 #[test]
