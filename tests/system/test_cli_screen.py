@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -141,6 +142,52 @@ def test_recording_shows_progress_and_ends_with_a_summary(lab):
         page = terminal.page()
         assert "seen.xdf" in page[0] and any("none" in line for line in page), page
         assert all(len(line) <= 60 for line in page[2:]), page
+
+
+def painted(lab, *arguments, held):
+    """What a command paints until it ends by itself. It is held up for a second once it has opened the file `held`."""
+    terminal = Terminal(lab, *arguments)
+    folder = pathlib.Path("/proc", str(terminal.process.pid), "fd")
+    while terminal.process.poll() is None:
+        with contextlib.suppress(OSError):
+            if any(one.readlink() == held for one in folder.iterdir()):
+                terminal.process.send_signal(signal.SIGSTOP)
+                time.sleep(1)
+                terminal.process.send_signal(signal.SIGCONT)
+                break
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal.master, 65536):
+            terminal.painted += part.decode()
+    os.close(terminal.master)
+    assert terminal.process.wait(timeout=PATIENCE) == 0, terminal.painted
+    return terminal.painted
+
+
+def test_long_tasks_say_how_far_they_are_and_how_long_they_will_take(lab):
+    path = lab.folder / "long.xdf"
+    made = ["fake", "counter:64@10000/int16", "--seconds", "100", "-o", path]
+    subprocess.run([SCHWANN, *made], cwd=lab.folder, env=lab.env, check=True, capture_output=True, timeout=PATIENCE)
+
+    def shown(word, text):
+        assert word not in text.rpartition("\r\x1b[K")[2], "the line is gone when the answer comes"
+        line = rf"{word} ([0-9.]+) [kM]B of ([0-9.]+) MB, (\d+) %, [0-9.]+ [kMG]B a second, \d+ s left( in pass \d)?"
+        found = re.findall(line, text)
+        assert all(float(whole) > 128 and bool(part) == (word == "exporting") for _, whole, _, part in found), found
+        # What is read several times says so each time.
+        places = [(part, int(percent)) for _, _, percent, part in found]
+        assert places == sorted(places), found
+        return places
+
+    # Some take a tenth of a second: they may be through before they can be held up.
+    for word, *line in [("reading", "info", "--full"), ("checking", "verify", "--json"), ("repairing", "repair", "-o=copy.xdf"),
+                        ("exporting", "export", "--to=brainvision")]:
+        for _ in range(20):
+            for made in [lab.folder / "copy.xdf", *lab.folder.glob("long.[ev]*")]:
+                made.unlink(missing_ok=True)
+            if shown(word, painted(lab, *line, path, held=path)):
+                break
+        else:
+            raise AssertionError(f"nothing is said of {word}")
 
 
 def test_keys_drive_a_recording(lab):

@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let recording = arguments.opening.location(&arguments.file)?;
     let is_certified = arguments.bids.is_none() && !matches!(arguments.to, Some(To::Xdf | To::Xdfz));
-    let mut progress = Progress::new("exporting");
+    let mut progress = Progress::in_passes("exporting");
     let mut show = |done, all| progress.show(done, all);
     let report = match (&arguments.bids, arguments.to) {
         (Some(root), _) => bids(recording, root, &entities(arguments), &mut show),

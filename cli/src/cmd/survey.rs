@@ -90,17 +90,30 @@ pub(crate) struct Progress {
     task: &'static str,
     began: Instant,
     shown: Option<Instant>,
+    /// Of a task that reads its file several times, which time it is.
+    pass: Option<u32>,
+    done: u64,
 }
 
 impl Progress {
     /// Begins a task, named by what is being done, such as `reading`.
     pub(crate) fn new(task: &'static str) -> Self {
-        Self { task, began: Instant::now(), shown: None }
+        Self { task, began: Instant::now(), shown: None, pass: None, done: 0 }
+    }
+
+    /// Begins a task that reads its file several times: it says what is left of the pass in which it is.
+    pub(crate) fn in_passes(task: &'static str) -> Self {
+        Self { pass: Some(1), ..Self::new(task) }
     }
 
     /// Says how far the task has come, in bytes; now and then at most.
     pub(crate) fn show(&mut self, done: u64, all: u64) {
         let now = Instant::now();
+        if let Some(pass) = self.pass.as_mut().filter(|_| done < self.done) {
+            *pass += 1;
+            self.began = now;
+        }
+        self.done = done;
         let due = self.shown.map_or(self.began + FIRST_SHOWN, |shown| shown + SHOWN_EVERY);
         if now < due || !io::stderr().is_terminal() {
             return;
@@ -110,10 +123,11 @@ impl Progress {
         let passed = self.began.elapsed().as_secs_f64();
         let left = passed * all.saturating_sub(done) as f64 / done.max(1) as f64;
         let rate = bytes((done as f64 / passed.max(1e-3)) as u64);
+        let of_pass = self.pass.map_or_else(String::new, |pass| format!(" in pass {pass}"));
         // A terminal that cannot be written to needs no progress.
         let _ = write!(
             io::stderr(),
-            "\r\x1b[K{} {} of {}, {percent:.0} %, {rate} a second, {left:.0} s left",
+            "\r\x1b[K{} {} of {}, {percent:.0} %, {rate} a second, {left:.0} s left{of_pass}",
             self.task,
             bytes(done),
             bytes(all)
