@@ -10,6 +10,7 @@ mod compare;
 mod derived;
 mod envelope;
 mod events;
+mod rules;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use derived::derive;
 pub(crate) use envelope::hex;
 pub use envelope::{Certificate, CertificateError, Endorsement, LabStanding, Signer};
 pub use events::Events;
+pub use rules::Rule;
 pub use statement::Facts;
 
 use crate::naming::SEALED;

@@ -24,7 +24,7 @@ use super::chunk::Chunk;
 use super::meter::Meter;
 use super::naming::SEALED;
 use super::sealing::{self, SealingError};
-use super::status::{RecordingStream, all_troubles};
+use super::status::{RecordingStream, all_rules};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
 use super::verdict::Limits;
@@ -118,8 +118,8 @@ impl Recorder {
         let path = ending(path, self.sealed_to.is_some());
         let next = File::create(&path, &self.context, self.sealed_to.as_ref())?;
         let before = core::mem::replace(&mut self.path, path);
-        let troubles = all_troubles(&self.streams());
-        let accounts = self.taps.iter().zip(troubles).map(|(tap, troubles)| tap.shared.account(troubles));
+        let rules = all_rules(&self.streams());
+        let accounts = self.taps.iter().zip(rules).map(|(tap, rules)| tap.shared.account(rules));
         Ok(self.current.change(next, before, &self.path, accounts.collect()))
     }
 
@@ -209,17 +209,17 @@ impl Recorder {
     ///
     /// Writes the certificate beside it, too, as far as there is room for it.
     pub fn finish(mut self) -> Result<(Summary, Vec<RecordingStream>), Failure> {
-        let troubles = all_troubles(&self.streams());
+        let rules = all_rules(&self.streams());
         self.taps.iter().for_each(|tap| tap.stop.raise());
         for thread in self.leaving.drain(..) {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
         let mut accounts = Vec::new();
-        for (tap, troubles) in self.taps.drain(..).zip(troubles) {
+        for (tap, rules) in self.taps.drain(..).zip(rules) {
             // A panic of a stream's thread was reported when it happened; what it wrote is in the file.
             let _ = tap.thread.join();
-            accounts.push(tap.shared.account(troubles));
+            accounts.push(tap.shared.account(rules));
         }
         let streams = accounts.iter().map(|account| account.stream.clone()).collect();
         let file = Arc::into_inner(self.current).and_then(Current::into_file).ok_or(Failure::Internal)?;

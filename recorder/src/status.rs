@@ -4,8 +4,9 @@ use schwann::inlet::Protection;
 use schwann::security::Refusal;
 use schwann::{StreamInfo, local_clock};
 
+use super::certificate::Rule;
 use super::meter::Reading;
-use super::verdict::{ClockSeen, Evidence, Limits, Reach, Trouble, Verdict, judge, troubles, twins};
+use super::verdict::{ClockSeen, Evidence, Limits, Reach, Verdict, judge, twins};
 
 /// Where one stream of a recording stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -77,10 +78,10 @@ pub fn verdicts(streams: &[RecordingStream]) -> Vec<Verdict> {
     with_twins(streams).map(|(stream, has_twin)| stream.verdict(has_twin, now)).collect()
 }
 
-/// All that is wrong with every stream of a recording now.
-pub(crate) fn all_troubles(streams: &[RecordingStream]) -> Vec<Vec<Trouble>> {
+/// How every stream of a recording stands to each rule now.
+pub(crate) fn all_rules(streams: &[RecordingStream]) -> Vec<Vec<Rule>> {
     let now = local_clock();
-    with_twins(streams).map(|(stream, has_twin)| troubles(&stream.evidence(has_twin, now), now)).collect()
+    with_twins(streams).map(|(stream, has_twin)| Rule::all(&stream.evidence(has_twin, now), now)).collect()
 }
 
 fn with_twins(streams: &[RecordingStream]) -> impl Iterator<Item = (&RecordingStream, bool)> {

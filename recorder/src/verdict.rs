@@ -309,13 +309,13 @@ impl fmt::Display for Verdict {
 }
 
 /// Over less than this, in seconds, the jitter of a busy computer weighs more than what a rate may differ.
-const RATE_SECONDS: f64 = 0.7;
+pub(crate) const RATE_SECONDS: f64 = 0.7;
 /// A stream is silent after so many periods, or after the seconds of its limits, whichever is longer.
-const SILENCE_PERIODS: f64 = 3.0;
+pub(crate) const SILENCE_PERIODS: f64 = 3.0;
 /// A stream that comes in larger blocks is silent after two of its usual pauses, of at most so many seconds.
-const LONGEST_PAUSE: f64 = 60.0;
+pub(crate) const LONGEST_PAUSE: f64 = 60.0;
 /// A clock that answers is known by then: two rounds of questions take 3.3 s with the usual configuration.
-const UNANSWERED_SECONDS: f64 = 3.5;
+pub(crate) const UNANSWERED_SECONDS: f64 = 3.5;
 /// Streams with a longer period than this, in seconds, are not waited for.
 const PATIENCE_SECONDS: f64 = 1.0;
 

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::harness::{Lab, samples};
+use serde_json::{Value, json};
+
+use crate::harness::{Lab, samples, stream};
 
 /// Records a stream of counters until it has some samples, with these variables.
 fn record(lab: &Lab, variables: &[(&str, &str)]) {
@@ -20,10 +22,10 @@ fn record(lab: &Lab, variables: &[(&str, &str)]) {
 }
 
 /// What a certificate states.
-fn statement(lab: &Lab, name: &str) -> serde_json::Value {
+fn statement(lab: &Lab, name: &str) -> Value {
     use base64::Engine as _;
 
-    let envelope: serde_json::Value =
+    let envelope: Value =
         serde_json::from_slice(&fs::read(lab.path(name)).expect("a certificate")).expect("JSON");
     let payload = envelope["payload"].as_str().expect("a payload");
     let payload = base64::engine::general_purpose::STANDARD.decode(payload).expect("base64");
@@ -42,7 +44,9 @@ fn a_recording_is_certified_unsigned_without_keys_and_a_change_is_seen() {
     record(&lab, &[]);
     let (code, out) = run(&lab, &[], &["verify", "x.xdf"]);
     assert!(code == Some(0) && out.contains("UNSIGNED") && out.contains("bit by bit"), "{out}");
-    assert!(!out.contains("Fake counter"), "nothing is to be said of the stream: {out}");
+    let (_, out) = run(&lab, &[], &["verify", "x.xdf", "--json"]);
+    let certificate = &serde_json::from_str::<Value>(&out).expect("JSON")["certificate"];
+    assert_eq!(certificate["incomplete"], json!([]), "nothing is missing of the stream: {out}");
     let whole = fs::read(lab.path("x.xdf")).expect("a file");
     let cut = &whole[..whole.len() - 100];
     fs::write(lab.path("x.xdf"), cut).expect("a file");
@@ -84,6 +88,52 @@ fn a_member_signs_and_a_person_endorses() {
     fs::write(lab.path("x.xdf.cert.json"), text.replacen("\"sig\": \"", "\"sig\": \"A", 1)).expect("a file");
     let (code, out) = run(&lab, &variables, &["verify", "x.xdf"]);
     assert!(code == Some(1) && out.contains("NOT ACCEPTED"), "{out}");
+}
+
+/// A sender that says 200 Hz and sends 100: the certificate has every rule, those that passed with their numbers, too.
+#[test]
+fn every_rule_is_certified_with_number_and_limit_whether_it_passed_or_not() {
+    let lab = Lab::new("certificate-rules");
+    let mut fake = lab.start(&["fake", "counter:2@200", "--fault", "rate=-50"]);
+    fake.wait_for_line("sending");
+    let mut recorder =
+        lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", "Fake counter:2@200"]);
+    let trouble = |line: &Value| stream(line, "Fake counter:2@200")?["trouble"].as_str().map(str::to_owned);
+    recorder.wait_for(|line| trouble(line).is_some_and(|trouble| trouble.starts_with("RATE -")));
+    recorder.interrupt();
+    let said = statement(&lab, "x.xdf.cert.json");
+    let rules = said["predicate"]["streams"][0]["verdict"].as_array().expect("rules");
+    let rule = |code: &str| rules.iter().find(|rule| rule["code"] == code).expect("it is judged");
+    let mut codes: Vec<_> = rules.iter().map(|rule| rule["code"].as_str().expect("a word")).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), 19, "{said:#}");
+    let rate = rule("rate");
+    assert!(
+        rate["passed"] == false && rate["unit"] == "%" && rate["number"].as_f64() < Some(-30.0),
+        "{rate}"
+    );
+    assert!(rate["limit"].as_f64().is_some_and(|limit| (5.0..50.0).contains(&limit)), "{rate}");
+    assert!(rate["says"].as_str().is_some_and(|says| says.starts_with("says 200 Hz")), "{rate}");
+    let equal = rule("duplicate-stamps");
+    assert_eq!(
+        [&equal["number"], &equal["limit"], &equal["passed"]],
+        [&json!(0.0), &json!(0.0), &json!(true)]
+    );
+    assert_eq!(rule("gone")["passed"], true);
+    let (code, out) = run(&lab, &[], &["verify", "x.xdf", "--html", "x.html"]);
+    assert_eq!(code, Some(0), "the file is whole: {out}");
+    assert!(
+        out.contains("judged while it was recorded") && out.contains("Fake counter:2@200: rate -"),
+        "{out}"
+    );
+    let page = fs::read_to_string(lab.path("x.html")).expect("a page");
+    for part in ["Judged while it was recorded", "NOT passed", "duplicate-stamps</td><td>0 samples</td>"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let (_, out) = run(&lab, &[], &["verify", "x.xdf", "--json"]);
+    let verdicts = &serde_json::from_str::<Value>(&out).expect("JSON")["certificate"]["verdicts"];
+    assert_eq!(verdicts[0]["rules"], json!(rules), "scripts see what is certified");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use schwann::inlet::Protection;
 use schwann::{StreamInfo, local_clock};
-use schwann_recorder::certificate::{Gathered, Sender, StreamAccount};
-use schwann_recorder::{Arrivals, Course, Limits, Phase, Reading, RecordingStream, Step, Trouble};
+use schwann_recorder::certificate::{Gathered, Rule, Sender, StreamAccount};
+use schwann_recorder::{Arrivals, Course, Limits, Phase, Reading, RecordingStream, Step};
 use schwann_relay::End;
 use schwann_xdf::ClockOffset;
 
@@ -70,8 +70,8 @@ impl Account {
     /// What there is to say. When samples arrived says nothing of the stream: holes were filled later.
     pub(super) fn finish(self) -> StreamAccount {
         let reading = Reading::new(&self.course, Arrivals::default(), None);
-        let gaps = Trouble::Gaps { count: reading.gap_count, missing: reading.missing };
-        let troubles = if reading.gap_count > 0 { vec![gaps] } else { Vec::new() };
+        let is_regular = reading.nominal_rate > 0.0;
+        let rules = is_regular.then(|| Rule::gaps(reading.gap_count, reading.missing)).into_iter().collect();
         let stream = RecordingStream {
             info: self.info,
             phase: if self.end == End::Open { Phase::Recording } else { Phase::Lost },
@@ -86,6 +86,6 @@ impl Account {
             measured: self.measured,
             limits: Limits::USUAL,
         };
-        StreamAccount { stream, troubles, gathered: self.gathered }
+        StreamAccount { stream, rules, gathered: self.gathered }
     }
 }

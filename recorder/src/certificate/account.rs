@@ -3,17 +3,17 @@
 use schwann::security::PeerIdentity;
 use schwann_xdf::{ClockMap, ClockOffset};
 
+use super::rules::Rule;
 use crate::course::Gap;
 use crate::status::RecordingStream;
-use crate::verdict::Trouble;
 
 /// One recorded stream, and what its certificate tells of it.
 #[derive(Clone, Debug)]
 pub struct StreamAccount {
     /// Where it stood at the end.
     pub stream: RecordingStream,
-    /// What was wrong with it then.
-    pub troubles: Vec<Trouble>,
+    /// How it stood to each rule by which it was judged then.
+    pub rules: Vec<Rule>,
     /// What was gathered while it was recorded.
     pub gathered: Gathered,
 }

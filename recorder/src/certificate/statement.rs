@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::account::{Gathered, StreamAccount};
 use super::envelope::{IN_TOTO, PREDICATE, hex};
+use super::rules::Rule;
 use crate::status::Phase;
 use crate::time_service::TimeService;
 
@@ -93,7 +94,7 @@ fn gathered_json(gathered: &Gathered) -> [Value; 3] {
 }
 
 fn stream_json(account: &StreamAccount) -> Value {
-    let StreamAccount { stream, troubles, gathered } = account;
+    let StreamAccount { stream, rules, gathered } = account;
     let (info, reading) = (&stream.info, &stream.reading);
     let [gaps, offsets, sender] = gathered_json(gathered);
     json!({
@@ -135,15 +136,7 @@ fn stream_json(account: &StreamAccount) -> Value {
             "clock_offsets": offsets,
             "clock_steps": reading.steps.map_or(0, |steps| steps.count),
         },
-        "verdict": troubles.iter().map(|trouble| {
-            let mark = trouble.mark(&stream.limits);
-            json!({
-                "code": trouble.code(),
-                "says": trouble.explained(),
-                "number": number(mark.map(|mark| mark.number)),
-                "limit": number(mark.map(|mark| mark.limit)),
-            })
-        }).collect::<Vec<_>>(),
+        "verdict": rules.iter().map(Rule::json).collect::<Vec<_>>(),
     })
 }
 

@@ -7,11 +7,11 @@ use std::time::Instant;
 use schwann::{Inlet, local_clock};
 
 use super::lock;
-use crate::certificate::{Gathered, Sender, StreamAccount};
+use crate::certificate::{Gathered, Rule, Sender, StreamAccount};
 use crate::meter::Meter;
 use crate::status::{Phase, RecordingStream};
 use crate::stop::Stop;
-use crate::verdict::{Limits, Trouble};
+use crate::verdict::Limits;
 
 /// One stream, seen from outside its thread.
 pub(super) struct Tap {
@@ -107,13 +107,13 @@ impl TapState {
 }
 
 impl TappedInlet {
-    /// What is known of the stream now, with what was wrong with it.
-    pub(super) fn account(&self, troubles: Vec<Trouble>) -> StreamAccount {
+    /// What is known of the stream now, with how it was judged.
+    pub(super) fn account(&self, rules: Vec<Rule>) -> StreamAccount {
         let (stream, sender) = (self.status(), self.inlet.peer().map(Sender::from));
         let state = lock(&self.state);
         let mut gathered = Gathered { gaps: state.meter.gaps().to_vec(), ..state.gathered.clone() };
         gathered.sender = sender.or(gathered.sender);
-        StreamAccount { stream, troubles, gathered }
+        StreamAccount { stream, rules, gathered }
     }
 
     /// Notes how the sender's clock was measured, and which device it is.

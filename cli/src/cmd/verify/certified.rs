@@ -10,7 +10,7 @@ use schwann_recorder::certificate::{
 use schwann_xdf::Location;
 use serde_json::{Value, json};
 
-use super::account;
+use super::account::{self, Judged};
 use crate::cmd::survey::{Progress, bytes};
 use crate::exit::Problem;
 use crate::lab;
@@ -92,6 +92,7 @@ impl Certified {
                 out.extend(made_from(read));
                 out.push("the file is what it certifies, bit by bit".to_owned());
                 out.extend(account::shortfalls(&read.statement));
+                out.extend(account::verdicts(&read.statement));
             }
             Standing::CutOff { proven } => {
                 out.push(format!("CUT OFF: its first {} are what it certifies", bytes(*proven)));
@@ -125,6 +126,9 @@ impl Certified {
             "lab": read.signer.as_ref().map(|signer| &signer.lab),
             "proven": proven,
             "incomplete": account::shortfalls(&read.statement),
+            "verdicts": account::judged(&read.statement).map(|stream| {
+                json!({"stream": stream.name, "rules": stream.rules.iter().map(Judged::json).collect::<Vec<_>>()})
+            }).collect::<Vec<_>>(),
             "not_certified": changed,
         })
     }

@@ -4,6 +4,7 @@
 //! Everything from the file is text on it, and no more than a person can read: see the limits below.
 
 mod draw;
+mod judged;
 mod stream;
 
 use core::fmt::Write as _;
@@ -112,6 +113,7 @@ impl Examined<'_> {
         put_list(out, "Certificate", self.certified.sentences().iter().map(|line| text(line)));
         let Certified::Read(read, _) = &self.certified else { return };
         let events = read.statement["predicate"]["events"].as_array().map_or(&[][..], Vec::as_slice);
+        judged::put(out, &read.statement);
         if events.is_empty() {
             return;
         }

@@ -1,0 +1,198 @@
+//! Every rule by which a recorded stream was judged: what was measured, what was allowed, and whether it passed.
+//!
+//! [`troubles`] alone decides what passes. This adds the numbers, also of rules that passed, and says which rules had
+//! nothing to judge by: a certificate must not say well of what nobody looked at.
+
+use serde_json::{Value, json};
+
+use crate::verdict::{
+    ClockSeen, Evidence, LONGEST_PAUSE, Mark, RATE_SECONDS, Reach, SILENCE_PERIODS, Trouble,
+    UNANSWERED_SECONDS, troubles,
+};
+
+/// A rule, and how a stream stood to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Its word for scripts: that of the [`Trouble`] that it finds.
+    pub code: &'static str,
+    /// What was measured, and how far from zero that may be; none where it is no number.
+    pub mark: Option<Mark>,
+    /// Whether it passed; none if there was nothing to judge by.
+    pub passed: Option<bool>,
+    /// What was wrong, in a sentence; none if nothing was.
+    pub says: Option<String>,
+}
+
+impl Rule {
+    /// All rules for what is known of a stream at `now`, in seconds on the local clock.
+    ///
+    /// A stream that is not connected is judged by what it brought until then.
+    pub fn all(evidence: &Evidence, now: f64) -> Vec<Self> {
+        let by_reach = troubles(evidence, now);
+        let reached = Evidence { reach: Reach::Connected, ..*evidence };
+        let of_samples = troubles(&reached, now);
+        let is_there = evidence.reach == Reach::Connected;
+        let connection = CONNECTION.iter().map(|code| Self::found(code, &by_reach, Some(true)));
+        let present = PRESENT.iter().map(|code| match is_there {
+            true => Self::judged(code, evidence, now, &of_samples),
+            false => Self::found(code, &[], None),
+        });
+        let stamps = STAMPS.iter().map(|code| Self::judged(code, evidence, now, &of_samples));
+        connection.chain(present).chain(stamps).collect()
+    }
+
+    /// The one rule for a recording of which only the stamps are known.
+    pub fn gaps(count: u64, missing: u64) -> Self {
+        let found = (count > 0).then_some(Trouble::Gaps { count, missing });
+        let mark = Some(Mark { number: count as f64, limit: 0.0, unit: "gaps" });
+        Self { mark, ..Self::found("gaps", found.as_slice(), Some(true)) }
+    }
+
+    /// A rule without a number; `otherwise` is what holds if it found nothing.
+    fn found(code: &'static str, all: &[Trouble], otherwise: Option<bool>) -> Self {
+        let trouble = all.iter().find(|trouble| trouble.code() == code);
+        let says =
+            trouble.map(|trouble| trouble.explained().unwrap_or_else(|| of_connection(trouble).to_owned()));
+        Self { code, mark: None, passed: if says.is_some() { Some(false) } else { otherwise }, says }
+    }
+
+    fn judged(code: &'static str, evidence: &Evidence, now: f64, all: &[Trouble]) -> Self {
+        let is_regular = evidence.nominal_rate > 0.0;
+        let has_stamps = evidence.newest.is_some();
+        // What is of another clock is neither early nor late by ours.
+        let is_foreign = all.iter().any(|one| matches!(one, Trouble::TimeBase { .. }));
+        let mark = match code {
+            "no-samples" | "stopped" => silence(code, evidence, now).filter(|_| is_regular),
+            "stamps-ahead" | "stamps-behind" if is_foreign => None,
+            "time-base" | "stamps-ahead" | "stamps-behind" => stamps(code, evidence),
+            "rate" | "drift" | "jitter" | "no-clock-offsets" => clock(code, evidence),
+            "backward-stamps" => counted(code, evidence).filter(|_| has_stamps),
+            _ => counted(code, evidence).filter(|_| has_stamps && is_regular),
+        };
+        let is_judged = match code {
+            "twin" => true,
+            // Until a sample comes, it is only not yet wrong that none has come.
+            "no-samples" => is_regular && evidence.arrivals.last().is_some(),
+            _ => mark.is_some(),
+        };
+        Self { mark, ..Self::found(code, all, is_judged.then_some(true)) }
+    }
+
+    /// It as a certificate states it.
+    pub(super) fn json(&self) -> Value {
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        json!({
+            "code": self.code,
+            "number": self.mark.and_then(|mark| finite(mark.number)),
+            "limit": self.mark.and_then(|mark| finite(mark.limit)),
+            "unit": self.mark.map(|mark| mark.unit),
+            "passed": self.passed,
+            "says": self.says,
+        })
+    }
+}
+
+/// What there is to say of a stream whose sender cannot be reached, behind its name.
+const fn of_connection(trouble: &Trouble) -> &'static str {
+    match trouble {
+        Trouble::Refused => "refuses this computer, or is refused here: schwann doctor says why",
+        Trouble::NotConnected => "was announced and never answered: schwann doctor says why",
+        Trouble::Away => "lost its connection and was not back at the end",
+        _ => "ended before the recording did",
+    }
+}
+
+// Limits are those that `troubles` applies, with the slack that it gives: a number beyond its limit has not passed.
+
+fn silence(code: &str, evidence: &Evidence, now: f64) -> Option<Mark> {
+    let Evidence { limits, nominal_rate, arrivals, since, .. } = *evidence;
+    if arrivals.last().is_some() != (code == "stopped") {
+        return None;
+    }
+    let usual = arrivals.usual_pause().min(LONGEST_PAUSE);
+    let limit = limits.silence_seconds.max(SILENCE_PERIODS / nominal_rate).max(2.0 * usual);
+    Some(Mark { number: now - arrivals.last().unwrap_or(since).max(since), limit, unit: "s" })
+}
+
+/// How far stamps are ahead of their sender's clock, or behind.
+fn stamps(code: &str, evidence: &Evidence) -> Option<Mark> {
+    let Evidence { limits, nominal_rate, arrivals, lag, .. } = *evidence;
+    let [ahead, behind] = if nominal_rate > 0.0 {
+        let slack = SILENCE_PERIODS / nominal_rate + arrivals.usual_pause().min(LONGEST_PAUSE);
+        [limits.ahead_seconds + slack, limits.late_seconds + slack]
+    } else {
+        [limits.event_ahead_seconds, limits.event_late_seconds]
+    };
+    let lag = lag?;
+    let (number, limit) = match code {
+        "stamps-ahead" => ((-lag).max(0.0), ahead),
+        "stamps-behind" => (lag.max(0.0), behind),
+        _ if lag < 0.0 => (-lag, ahead),
+        _ => (-lag, behind),
+    };
+    Some(Mark { number, limit, unit: "s" })
+}
+
+fn clock(code: &str, evidence: &Evidence) -> Option<Mark> {
+    let Evidence { limits, nominal_rate, .. } = *evidence;
+    let (number, limit, unit) = match code {
+        "rate" => {
+            let rate = evidence.rate.filter(|rate| nominal_rate > 0.0 && rate.seconds >= RATE_SECONDS)?;
+            let limit = limits.rate_percent + rate.uncertainty * 100.0;
+            ((rate.hz / nominal_rate - 1.0) * 100.0, limit, "%")
+        }
+        "drift" => {
+            let drift = evidence.drift?;
+            (drift.ppm, limits.drift_ppm + drift.plus_minus, "ppm")
+        }
+        "jitter" => {
+            let [_, p99] = evidence.jitter.filter(|_| nominal_rate > 0.0)?;
+            (p99, limits.jitter_seconds.max(SILENCE_PERIODS / nominal_rate), "s")
+        }
+        _ => match evidence.clock {
+            ClockSeen::Never(seconds) if seconds > UNANSWERED_SECONDS => (seconds, UNANSWERED_SECONDS, "s"),
+            ClockSeen::Ago(seconds) => (seconds, limits.offsets_seconds, "s"),
+            // It may still answer.
+            ClockSeen::Never(_) | ClockSeen::NotAsked => return None,
+        },
+    };
+    Some(Mark { number, limit, unit })
+}
+
+fn counted(code: &str, evidence: &Evidence) -> Option<Mark> {
+    let Evidence { limits, nominal_rate, arrivals, .. } = *evidence;
+    let (number, limit, unit) = match code {
+        "clock-step" => (evidence.steps.map_or(0.0, |steps| steps.seconds), 0.0, "s"),
+        "backward-stamps" => (evidence.backward.map_or(0.0, |(count, _)| count as f64), 0.0, "samples"),
+        "duplicate-stamps" => (evidence.duplicates as f64, 0.0, "samples"),
+        "bursts" => {
+            arrivals.last()?;
+            (arrivals.usual_pause(), limits.burst_seconds.max(SILENCE_PERIODS / nominal_rate), "s")
+        }
+        "gaps" => (evidence.gap_count as f64, limits.gaps as f64, "gaps"),
+        _ => return None,
+    };
+    Some(Mark { number, limit, unit })
+}
+
+/// Rules on the connection.
+const CONNECTION: [&str; 4] = ["refused", "not-connected", "connection-lost", "gone"];
+/// Rules by which only a stream that is connected can be judged.
+const PRESENT: [&str; 4] = ["no-samples", "stopped", "twin", "no-clock-offsets"];
+/// Rules on the stamps.
+const STAMPS: [&str; 11] = [
+    "time-base",
+    "stamps-ahead",
+    "stamps-behind",
+    "clock-step",
+    "rate",
+    "drift",
+    "jitter",
+    "backward-stamps",
+    "duplicate-stamps",
+    "bursts",
+    "gaps",
+];
+
+#[cfg(test)]
+mod tests;
