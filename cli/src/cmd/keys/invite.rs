@@ -1,6 +1,6 @@
 //! `schwann keys invite`: the lab's machine shows six words, and certifies the device that knows them.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
@@ -13,10 +13,11 @@ use schwann_session::pairing::{Candidate, Invitation, PairingError, Words, refus
 use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, SystemEntropy};
 
 use super::authority::Granted;
-use super::wire::{self, PAIRING, PATIENCE};
+use super::wire::{self, Entrance, PAIRING, PATIENCE};
 use super::{Keys, failed, words};
 use crate::doctor::is_card;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
 use crate::stop;
 use crate::terminal::{self, plural, printable};
 
@@ -62,12 +63,11 @@ impl Keys {
             self.living(&authority.lab(), name)?;
         }
         let stop = stop::on_signals()?;
-        let listener = wire::listen()?;
-        let port = listener.local_addr().map_err(failed)?.port();
-        let announced = wire::announce(PAIRING, port)?;
+        let mut entrance = Entrance::open()?;
+        let announced = wire::announce(PAIRING, entrance.port())?;
         let words = words::draw(words::PAIRING)?;
         let invitation = Arc::new(Mutex::new(Invitation::new(Words::new(&words))));
-        show(&words, port, patience)?;
+        show(&words, entrance.port(), patience)?;
         let (came, coming) = channel();
         let deadline = Instant::now() + patience;
         let mut open: Vec<(IpAddr, thread::JoinHandle<()>)> = Vec::new();
@@ -80,7 +80,7 @@ impl Keys {
                 if open.len() >= MOST {
                     break;
                 }
-                let Ok((link, from)) = listener.accept() else { break };
+                let Some((link, from)) = entrance.next() else { break };
                 if open.iter().filter(|(ip, _)| *ip == from.ip()).count() < MOST_OF_ONE {
                     let (invitation, came) = (Arc::clone(&invitation), came.clone());
                     open.push((from.ip(), thread::spawn(move || converse(link, &invitation, &came))));
@@ -192,16 +192,23 @@ fn converse(mut link: TcpStream, invitation: &Mutex<Invitation>, came: &Sender<C
 }
 
 fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
-    let places: Vec<_> =
-        addresses().into_iter().take(MOST_PLACES).map(|ip| SocketAddr::new(ip, port)).collect();
+    let all = addresses();
+    // One of IPv6 that is link-local has a zone, which has another name on every computer.
+    let nameable = all.iter().filter(|ip| ip.is_ipv4() || !is_link_local(**ip));
+    let places: Vec<_> = nameable.take(MOST_PLACES).map(|ip| SocketAddr::new(*ip, port)).collect();
     let mut out = io::stdout().lock();
     if let (true, Some(code)) = (out.is_terminal(), code(words, places.first().copied())) {
         writeln!(out, "{code}")?;
     }
     writeln!(out, "On the new machine, run `schwann keys join`, and type or scan there:")?;
     writeln!(out, "\n  {words}\n")?;
-    if places.is_empty() {
+    if all.is_empty() {
         writeln!(out, "This computer has no network, so no other one reaches it; why: schwann doctor")?;
+    } else if places.is_empty() {
+        writeln!(
+            out,
+            "It must be on the same cable or switch: no address of this computer holds beyond it."
+        )?;
     }
     for (number, place) in places.iter().enumerate() {
         let when = if number == 0 { "If it finds nothing" } else { "or                 " };
@@ -223,33 +230,38 @@ fn code(words: &str, place: Option<SocketAddr>) -> Option<String> {
 }
 
 /// Addresses of this machine that others may reach, the likeliest first: of the way to the rest of the world, then of other
-/// cards, then of bridges and tunnels.
+/// cards, then of bridges and tunnels, then those that no network gave.
 fn addresses() -> Vec<IpAddr> {
     let Ok(all) = getifaddrs::getifaddrs() else { return Vec::new() };
+    let versions = lab::config().ports.ip;
     let up = all.filter(|one| one.flags.contains(getifaddrs::InterfaceFlags::UP));
     let named = up.filter_map(|one| Some((one.address.ip_addr()?, is_card(&one.name))));
-    let mut outward: Vec<_> = named.filter(|(ip, _)| is_outward(*ip)).collect();
-    let usual = way_out();
-    outward.sort_unstable_by_key(|&(ip, is_card)| (!is_card, Some(ip) != usual, ip));
+    let mut outward: Vec<_> = named.filter(|(ip, _)| !ip.is_loopback() && versions.allows(*ip)).collect();
+    let usual =
+        [way_out(Ipv4Addr::UNSPECIFIED, DOCUMENTATION), way_out(Ipv6Addr::UNSPECIFIED, DOCUMENTATION_6)];
+    outward
+        .sort_unstable_by_key(|&(ip, is_card)| (is_link_local(ip), !is_card, !usual.contains(&Some(ip)), ip));
     outward.into_iter().map(|(ip, _)| ip).collect()
 }
 
-/// Whether another computer may have a way to an address.
-fn is_outward(ip: IpAddr) -> bool {
+/// Whether an address holds on one cable or switch alone.
+fn is_link_local(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local(),
-        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
     }
 }
 
 /// The address that this computer has on its way to others. Connecting a datagram socket looks up the way and sends nothing.
-fn way_out() -> Option<IpAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    socket.connect((DOCUMENTATION, 9)).ok()?;
+fn way_out(own: impl Into<IpAddr>, far: impl Into<IpAddr>) -> Option<IpAddr> {
+    let socket = UdpSocket::bind((own.into(), 0)).ok()?;
+    socket.connect((far.into(), 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
 
 /// Nobody's address (RFC 5737).
 const DOCUMENTATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// The same (RFC 3849).
+const DOCUMENTATION_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 /// Places that are shown; more would only be read by mistake.
 const MOST_PLACES: usize = 3;

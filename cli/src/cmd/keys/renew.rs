@@ -18,7 +18,7 @@ use schwann_session::keystore::Kind;
 use schwann_session::renewal::{self, AHEAD, ANSWER, Declined};
 use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, Statement, SystemEntropy, UnixSeconds};
 
-use super::wire::{self, PATIENCE, RENEWAL};
+use super::wire::{self, Entrance, PATIENCE, RENEWAL};
 use super::{DAY, Keys, OWN_DAYS, device_of, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
@@ -90,15 +90,15 @@ impl Keys {
     pub(super) fn serve_renewals(&self, days: u64) -> Outcome {
         let authority = self.authority()?;
         let stop = stop::on_signals()?;
-        let listener = wire::listen()?;
-        let _announced = wire::announce(RENEWAL, listener.local_addr().map_err(failed)?.port())?;
+        let mut entrance = Entrance::open()?;
+        let _announced = wire::announce(RENEWAL, entrance.port())?;
         writeln!(
             io::stdout().lock(),
             "Certificates are renewed from 30 days before they expire. Ctrl-C ends it."
         )?;
         let mut told = String::new();
         while !stop.is_raised() {
-            let Ok((link, from)) = listener.accept() else {
+            let Some((link, from)) = entrance.next() else {
                 stop.wait(LOOK_EVERY);
                 continue;
             };
