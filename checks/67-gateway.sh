@@ -1,10 +1,10 @@
 # schwann gateway between three computers, made of network namespaces: stamps, clocks and descriptions are the original's;
 # another user, another computer and a loop are refused.
 # cores: 0
-# debian: iproute2 util-linux
+# debian: iproute2 util-linux iptables
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-need setpriv unshare
+need setpriv unshare iptables
 need_networks
 libraries
 build -p schwann-cli --bin schwann

@@ -68,6 +68,57 @@ for port in ports:
             got += link.recv(4096).decode(errors="replace")
 print(json.dumps(got))
 """
+# Takes a stream, and says what comes of it within a few seconds.
+TRY = r"""
+import contextlib, json, sys, pylsl
+found = pylsl.resolve_byprop("name", sys.argv[1], 1, 15)
+samples = []
+if found:
+    inlet = pylsl.StreamInlet(found[0], recover=False)
+    with contextlib.suppress(RuntimeError):
+        inlet.open_stream(10)
+        while len(samples) < 20 and (pulled := inlet.pull_sample(5))[1]:
+            samples.append(pulled[0])
+print(json.dumps({"found": len(found), "samples": samples}))
+"""
+# A man on the way from a member to the gateway. He passes connections on, or strips them of what seals them: he asks the device for its
+# plain stream, and gives that.
+MAN = r"""
+import contextlib, socket, struct, sys, threading
+how, gateway, device, port = *sys.argv[1:4], int(sys.argv[4])
+listener = socket.create_server(("", port))
+print("ready", flush=True)
+
+def carry(source, target):
+    with contextlib.suppress(OSError):
+        while part := source.recv(1 << 16):
+            target.sendall(part)
+    for end in (source, target):
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+def serve(link):
+    # What the connection was made to, before it came here.
+    wanted = struct.unpack("!2xH12x", link.getsockopt(socket.SOL_IP, 80, 16))[0]
+    asked = link.recv(1 << 16)
+    if how == "pass":
+        far = socket.create_connection((gateway, wanted))
+    else:
+        far = socket.create_connection((device, 16572))
+        if asked.startswith(b"LSL:secure"):
+            print("stripped", flush=True)
+            asked = b"LSL:streamfeed/110\r\nNative-Byte-Order: 1234\r\nData-Protocol-Version: 110\r\n\r\n"
+        # The device has another UID than the gateway's stream.
+        line, _, rest = asked.partition(b"\r\n")
+        asked = line.partition(b" ")[0] + b" \r\n" + rest
+    far.sendall(asked)
+    threading.Thread(target=carry, args=(link, far), daemon=True).start()
+    carry(far, link)
+
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+MANS_PORT, MANS_USER = 17000, 1234
 
 
 def run(command: str) -> None:
@@ -234,6 +285,32 @@ def check_stripped(lab: Computer, guest: Computer) -> None:
     print("ok: where plain streams are permitted, a gateway would seal nothing, and ends")
 
 
+@contextlib.contextmanager
+def man(how: str):
+    """Every connection from C to the gateway passes through a man, who has no keys."""
+    rule = f"OUTPUT -p tcp -d 10.99.0.2 -m owner ! --uid-owner {MANS_USER} -j REDIRECT --to-ports {MANS_PORT}"
+    with Computer(C, user=MANS_USER).running(sys.executable, "-c", MAN, how, "10.99.0.2", "10.99.0.1", str(MANS_PORT), until="ready") as process:
+        run(f"ip netns exec {C} iptables -t nat -A {rule}")
+        try:
+            yield process
+        finally:
+            run(f"ip netns exec {C} iptables -t nat -F OUTPUT")
+
+
+def check_man(lab: Computer, keys: pathlib.Path) -> None:
+    member = Computer(C, keys)
+    with Computer(A).sends("Far", "far-1"), lab.gateway("--from", "10.99.0.1"):
+        with man("pass"):
+            assert len(member.answers(TRY, "Far")["samples"]) == 20, "the man is on the way, and a sealed stream passes him"
+        with man("strip") as process:
+            assert "LSL/110 200 OK" in Computer(C).takes("10.99.0.2", [16572]), "what he gives is a plain stream"
+            came = member.answers(TRY, "Far")
+            assert came["found"] == 1 and not came["samples"], came
+            assert says(process, "stripped"), "he was asked for a sealed stream, and gave a plain one"
+        assert len(member.answers(TRY, "Far")["samples"]) == 20, "without him it comes again"
+    print("ok: who strips a gateway's stream of its seal on the way to a member is refused")
+
+
 def main() -> None:
     SCRATCH.chmod(0o755)
     keys = SCRATCH / "keys"
@@ -252,10 +329,11 @@ def main() -> None:
         check_far(lab, guest)
         check_formats(lab, guest)
         check_stripped(lab, guest)
+        check_man(lab, keys)
     finally:
         for space in (A, B, C):
             run(f"ip netns del {space}")
-    print("test result: ok. 5 passed; 0 failed")
+    print("test result: ok. 6 passed; 0 failed")
 
 
 if __name__ == "__main__":
