@@ -11,7 +11,7 @@ In the sentence before an `sh` block:
     "leave it running"       it runs until the page ends
     "second computer"        it runs in another home; so does "third computer"
     "passphrase"             it runs in a terminal, where a passphrase is typed when it is asked for; so are the six words that
-                             a running command shows, and "y" to a question
+                             a running command shows, the twelve of a sheet, and "y" to a question
     "exit code N"            it must end so
     "*Not run by our checks: REASON*"    leaves this block out, and the reader sees it
 """
@@ -33,8 +33,10 @@ PATIENCE = 60
 NOT_RUN = re.compile(r"\*Not run by our checks: .+\*")
 NUMBER = r"[-+]?\d[\d,.]*"
 UNITS = r"(?:ns|µs|ms|s|[kM]?B|kB)"
-ASKED = re.compile(r"a passphrase for|the same once more|passphrase: |The six words: |\[y/N\] ")
+ASKED = re.compile(r"a passphrase for|the same once more|passphrase: |The six words: |The twelve words of the sheet: |\[y/N\] ")
 WORDS = re.compile(r"^  ((?:[a-z]+ ){5}[a-z]+)\r?$", re.MULTILINE)
+# A recovery sheet has four in each of three lines.
+SHEET = re.compile(r"^  (?:words)? +((?:[a-z]+ ){3}[a-z]+)$", re.MULTILINE)
 
 
 class Failed(Exception):
@@ -97,6 +99,9 @@ class Page:
         self.folder.mkdir(parents=True)
         self.running: list[tuple[subprocess.Popen, typing.Callable[[], str]]] = []
         self.saved: dict[str, bool] = {}
+        # What a person types when asked so; all else that is asked for is a passphrase.
+        self.answers = {"The six words: ": self.words, "The twelve words of the sheet: ": self.sheet, "[y/N] ": lambda: "y"}
+        self.sheets: list[str] = []
 
     def follow(self) -> int:
         previous, count = None, 0
@@ -144,7 +149,7 @@ class Page:
         environment = self.environment(others[0] if others else "first")
         shell = ["bash", "-euo", "pipefail", "-c", command]
         if "leave it running" in before and "passphrase" in before:
-            terminal = Terminal(shell, self.folder, environment, self.words)
+            terminal = Terminal(shell, self.folder, environment, self.answers)
             threading.Thread(target=terminal.attend, args=(float("inf"),), daemon=True).start()
             self.running.append((terminal.process, terminal.screen))
             return terminal.screen
@@ -162,9 +167,18 @@ class Page:
         return lambda: screen
 
     def at_terminal(self, shell: list[str], environment: dict[str, str]) -> tuple[int, str]:
-        terminal = Terminal(shell, self.folder, environment, self.words)
+        terminal = Terminal(shell, self.folder, environment, self.answers)
         terminal.attend(PATIENCE)
-        return terminal.process.wait(PATIENCE), terminal.screen()
+        screen = terminal.screen()
+        if printed := SHEET.findall(screen):
+            self.sheets.append(" ".join(printed))
+        return terminal.process.wait(PATIENCE), screen
+
+    def sheet(self) -> str:
+        """What the reader has on paper."""
+        if not self.sheets:
+            raise Failed("no screen has shown twelve words")
+        return self.sheets[-1]
 
     def words(self) -> str:
         """What the reader sees on the other screen, and types."""
@@ -203,11 +217,12 @@ def ran(command: list[str], folder: pathlib.Path, environment: dict[str, str]) -
 class Terminal:
     """A command with a person at the keyboard, whose passphrase is `correct horse`."""
 
-    def __init__(self, command: list[str], folder: pathlib.Path, environment: dict[str, str], words: typing.Callable[[], str]) -> None:
+    def __init__(self, command: list[str], folder: pathlib.Path, environment: dict[str, str],
+                 answers: dict[str, typing.Callable[[], str]]) -> None:
         self.far, own = pty.openpty()
         self.process = subprocess.Popen(command, cwd=folder, env=environment, stdin=own, stdout=own, stderr=own, start_new_session=True)
         os.close(own)
-        self.text, self.words = "", words
+        self.text, self.answers = "", answers
 
     def screen(self) -> str:
         return self.text.replace("\r", "")
@@ -229,7 +244,7 @@ class Terminal:
         os.close(self.far)
 
     def answer(self, question: str) -> str:
-        return {"The six words: ": self.words, "[y/N] ": lambda: "y"}.get(question, lambda: "correct horse")()
+        return self.answers.get(question, lambda: "correct horse")()
 
 
 if __name__ == "__main__":
