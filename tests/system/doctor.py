@@ -27,7 +27,7 @@ PRINTING = threading.Lock()
 
 
 def examine(name: str) -> bool:
-    build, code, fix, arguments, exit_code = CASES[name]
+    build, code, fix, arguments, exit_code, beside = CASES[name]
     try:
         with Lab() as lab:
             build(lab)
@@ -39,7 +39,9 @@ def examine(name: str) -> bool:
     codes = [finding["code"] for finding in answer["findings"]]
     complete = all(finding["what"].endswith(".") and finding["fix"] for finding in answer["findings"])
     complete &= all(fix in finding["fix"] for finding in answer["findings"] if finding["code"] == code)
-    good = (code in codes if code else not codes and answer["streams"] > 0) and found_exit == exit_code and complete
+    others = [other for other in codes if other not in beside]
+    right = bool(others) and set(others) == {code} if code else not codes and answer["streams"] > 0
+    good = right and found_exit == exit_code and complete
     with PRINTING:
         if good and code:
             finding = next(finding for finding in answer["findings"] if finding["code"] == code)

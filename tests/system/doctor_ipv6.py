@@ -42,7 +42,7 @@ def a_firewall_that_lets_nothing_out_by_ipv6(lab):
     lab.send()
 
 
-@case("multicast-not-sent", fix="sudo ip -6 route add")
+@case("multicast-not-sent", fix="sudo ip -6 route add", beside="no-multicast-route")
 def no_route_for_multicast_of_ipv6(lab):
     lab.cable_of_ipv6()
     run(f"ip -n {lab.b} -6 route del multicast ff00::/8 dev cable table local")

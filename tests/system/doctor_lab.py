@@ -59,10 +59,10 @@ class Lab:
             run(f"ip -n {space} route add 224.0.0.0/4 dev {name}")
         self.wait_until_plugged(name)
 
-    def wait_until_plugged(self, name: str, wanted: bool = True) -> None:
+    def wait_until_plugged(self, name: str, wanted: bool = True, spaces: tuple[str, ...] = ()) -> None:
         """The system takes up to a second to notice that a cable was plugged in, or is not any more."""
         deadline = time.monotonic() + 20
-        for space in (self.a, self.b) if wanted else (self.b,):
+        for space in spaces or ((self.a, self.b) if wanted else (self.b,)):
             while ("NO-CARRIER" in output(f"ip -n {space} link show {name}")) == wanted:
                 assert time.monotonic() < deadline, name
                 time.sleep(0.02)

@@ -78,7 +78,8 @@ def a_firewall_that_lets_nothing_out(lab):
     lab.send()
 
 
-@case("firewall-in")
+# It drops UDP and TCP.
+@case("firewall-in", beside="firewall-rule")
 def a_firewall_that_drops_what_nothing_permits(lab):
     lab.cable()
     lab.in_b("nft add table inet guard")
@@ -183,8 +184,12 @@ def the_subsystem_of_windows_in_its_network(lab):
 
 @case("container")
 def a_container_of_a_user(lab):
-    """As Podman makes one: its only card is a tap. No other computer is reached through it."""
+    """As Podman makes one: its only card is a tap, which a program holds. No other computer is reached through it."""
     run(f"ip -n {lab.b} tuntap add mode tap name tap0")
+    lab.python(lab.b, "import fcntl, struct, sys\ntap = open('/dev/net/tun', 'r+b', buffering=0)\n"
+               "fcntl.ioctl(tap, 0x400454ca, struct.pack('16sH22x', b'tap0', 0x1002))\nprint('ready', flush=True)\nsys.stdin.read()")
     run(f"ip -n {lab.b} addr add 10.0.2.100/24 dev tap0")
     run(f"ip -n {lab.b} link set tap0 up")
+    run(f"ip -n {lab.b} route add default via 10.0.2.2")
+    lab.wait_until_plugged("tap0", spaces=(lab.b,))
     lab.more = {"container": "podman"}

@@ -56,7 +56,8 @@ def a_known_peer_that_does_not_answer(lab):
     lab.send()
 
 
-@case("no-outlet")
+# It may have nothing to send now, and then the search for all others has to be explained.
+@case("no-outlet", beside="no-stream")
 def a_known_peer_that_sends_nothing(lab):
     lab.cable()
     lab.configuration = "[lab]\nKnownPeers={10.99.0.1}\n"

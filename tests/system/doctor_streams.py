@@ -51,13 +51,13 @@ def a_program_that_takes_connections_and_hangs(lab):
 
 
 # The same program: it sends no sample, either.
-@case("clock-uncertain")
+@case("clock-uncertain", beside="no-answer")
 def a_clock_that_answers_late(lab):
     lab.cable()
     lab.python(lab.a, OTHER, "1.10", "0.06")
 
 
-@case("clock-blocked")
+@case("clock-blocked", beside="no-answer")
 def a_clock_that_does_not_answer(lab):
     lab.cable()
     lab.python(lab.a, OTHER, "1.10", "3600")

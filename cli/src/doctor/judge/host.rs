@@ -1,6 +1,9 @@
 //! What is wrong on the way to one other computer.
 
+use core::net::SocketAddr;
+
 use schwann::{config::Scope, resolver::Viewed, security::Explained};
+use schwann_recorder::Unseen;
 use schwann_recorder::words::quoted;
 
 use super::refused::mending;
@@ -19,8 +22,7 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         let what = format!("No computer called {name:?} was found.");
         return add(findings, Weight::Fault, "host-unknown", what, commands::look_up(name));
     }
-    let is_there = |stream: &&Stream| addresses.iter().any(|ip| address(stream) == ip.to_string());
-    let found: Vec<_> = facts.streams.iter().filter(is_there).collect();
+    let found: Vec<_> = facts.streams.iter().filter(|stream| is_at(stream, host)).collect();
     if found.is_empty() {
         return judge_unseen_host(host, facts, findings);
     }
@@ -105,6 +107,24 @@ pub(super) fn judge_peers(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+fn is_at(stream: &Stream, host: &Host) -> bool {
+    host.addresses.iter().any(|ip| address(stream) == ip.to_string())
+}
+
+/// Whether it is said of the stream's computer that a firewall blocks UDP, which is why no search finds the stream.
+pub(super) fn is_told_of_host(unseen: &Unseen, facts: &Facts) -> bool {
+    let Ok(place) = unseen.address.parse::<SocketAddr>() else { return false };
+    let without_stream = |host: &&Host| !facts.streams.iter().any(|stream| is_at(stream, host));
+    let mut hosts = facts.silent_peers.iter().chain(facts.host.as_ref()).filter(without_stream);
+    facts.unsealed.is_none() && hosts.any(|host| host.addresses.contains(&place.ip()) && is_blocked(host))
+}
+
+/// Whether a host lets this computer in over TCP, and all by UDP is missing.
+fn is_blocked(host: &Host) -> bool {
+    let has_other_cause = host.refusal.is_some() || (host.is_silent && !has_our_time(host));
+    !has_other_cause && host.knocks.contains(&Knock::Open)
+}
+
 /// The host has an address, and none of its streams was found.
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
@@ -122,7 +142,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
              computers may differ by more than 30 s."
         );
         add(findings, Weight::Fault, "clock-differs", what, commands::set_clock());
-    } else if has(Knock::Open) {
+    } else if is_blocked(host) {
         judge_blocked_udp(host, facts, findings);
     } else if has(Knock::Refused) {
         let what = format!(

@@ -4,6 +4,7 @@ use schwann::security::{Explained, Refusal};
 use schwann_recorder::Trouble;
 use schwann_recorder::words::quoted;
 
+use super::host::is_told_of_host;
 use super::refused::mending;
 use super::{add, address, allow_there};
 use crate::{
@@ -172,7 +173,7 @@ fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>)
 
 /// Streams that are there and that no search finds.
 pub(super) fn unseen(facts: &Facts, findings: &mut Vec<Finding>) {
-    for unseen in &facts.unseen {
+    for unseen in facts.unseen.iter().filter(|unseen| !is_told_of_host(unseen, facts)) {
         let fix = "schwann keys status    # here and there; compare the lines lab and in force";
         add(findings, Weight::Fault, "hidden", format!("{}.", printable(&unseen.to_string())), fix);
     }
@@ -186,6 +187,11 @@ pub(super) fn unseen(facts: &Facts, findings: &mut Vec<Finding>) {
 pub(super) fn none(facts: &Facts, findings: &mut Vec<Finding>) {
     let is_explained = findings.iter().any(|finding| finding.weight == Weight::Fault);
     if facts.stream_count() > 0 || is_explained {
+        return;
+    }
+    // What need do no harm is the cause here.
+    if let Some(cause) = findings.iter_mut().find(|finding| matches!(finding.code, "container" | "wsl")) {
+        cause.weight = Weight::Fault;
         return;
     }
     // A computer with a hub may be there for streams of other sites alone.
