@@ -45,6 +45,8 @@ class Machine:
         environment = {**os.environ, "SCHWANN_KEYS": str(self.folder), "SCHWANN_PASSPHRASE": PASSPHRASE, "HOME": str(SCRATCH),
                        "LSLAPICFG": str(self.config), "XDG_RUNTIME_DIR": str(SCRATCH / "runtime"), **self.more}
         environment = {name: value for name, value in environment.items() if value}
+        # What goes on until Ctrl-C gets that.
+        before = (*before, "timeout", "--preserve-status", "--signal=INT", "3") if "--serve" in words else before
         return subprocess.run([*before, PROGRAM, "keys", *words], env=environment, input=said, capture_output=True, text=True, timeout=60)
 
     def does(self, *words: str, **more) -> str:
@@ -88,12 +90,13 @@ def lab(name: str) -> Machine:
 
 def commands(request: str, elsewhere: pathlib.Path) -> list[tuple[tuple[str, ...], str]]:
     """Every command, with what is piped into it. The network is empty, so what searches finds nothing."""
-    return [(("init",), ""), (("new-device", "other"), ""), (("issue", "--yes", request), ""), (("issued",), ""),
+    return [(("init",), ""), (("new-device", "other"), ""), (("issue", "--yes", request), ""),
+            (("issue", "--yes", "--device", request), ""), (("issued",), ""), (("archive",), ""), (("renew", "--serve"), ""),
             (("invite", "--minutes", "1", "--replace", "nobody"), ""), (("join",), WORDS + "\n"), (("trust",), "no certificate"),
             (("export", str(elsewhere / "bundle")), ""), (("import", str(elsewhere / "none")), ""), (("revoke", "EEG room"), ""),
             (("renew",), ""), (("rotate",), WORDS + "\n"), (("backup", str(elsewhere / "backup")), ""),
             (("recover", str(elsewhere / "none")), WORDS + "\n"), (("unlock",), ""), (("admit", "--yes", "Eyes"), ""),
-            (("pin", "--yes", "EEG"), ""), (("unpin", "EEG"), ""), (("remember",), ""), (("status",), "")]
+            (("pin", "--yes", "EEG"), ""), (("unpin", "EEG"), ""), (("remember",), ""), (("forget",), ""), (("status",), "")]
 
 
 def judge(words: tuple[str, ...], done: subprocess.CompletedProcess) -> None:
@@ -139,7 +142,7 @@ def a_certificate_with_another_name_says_so():
 def without_a_key_every_command_says_what_brings_one():
     request = Machine(SCRATCH / "asks").does("new-device", "asks").split()[-1]
     for number, (words, said) in enumerate(commands(request, SCRATCH)):
-        if words[0] in ("init", "new-device"):
+        if words[0] in ("init", "new-device", "archive"):
             continue
         machine = Machine(SCRATCH / f"empty{number}")
         done = machine.keys(*words, said=said)
@@ -179,7 +182,7 @@ def nothing_is_lost(name: str, spoil) -> None:
         for words, said in commands(request, machine.folder.parent):
             done = machine.keys(*words, said=said)
             judge(words, done)
-            if words[0] in ("issue", "export", "revoke", "rotate", "backup"):
+            if words[0] in ("issue", "archive", "export", "revoke", "rotate", "backup"):
                 assert done.returncode == 3, (words, done)
             assert machine.files() == before, (words, done, sorted(machine.files()), sorted(before))
         assert machine.keys("status").returncode == 0
@@ -235,7 +238,13 @@ def with_a_wrong_clock_status_names_it():
         done = machine.keys("status")
         judge(("status",), done)
         assert done.returncode == 1 and words in done.stdout and "clock" in done.stdout, done
-        judge(("renew",), machine.keys("renew"))
+        request = Machine(SCRATCH / f"clock-asks{years}").does("new-device", "asks").split()[-1]
+        # Last of all: this one changes nothing.
+        everything = [*commands(request, SCRATCH / f"clock{years}"), (("status",), "")]
+        (SCRATCH / f"clock{years}").mkdir()
+        for words, said in everything:
+            judge(words, machine.keys(*words, said=said))
+        assert "authority.key" in machine.files(), machine.files()
 
 
 def killed_at_each_step(make, words: tuple[str, ...], said: str = ""):
