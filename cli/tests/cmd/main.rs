@@ -37,6 +37,8 @@ mod record;
 mod run;
 mod senders;
 mod served;
+#[cfg(unix)]
+mod stalled;
 mod tunnel;
 mod tunnel_lab;
 #[cfg(unix)]

@@ -55,6 +55,16 @@ impl Habit {
     }
 }
 
+/// The network of a test for an outlet of this process, in `session` if one is named.
+pub(crate) fn context_of(lab: &Lab, session: Option<&str>) -> Arc<Context> {
+    let mut text = fs::read_to_string(lab.path("lsl_api.cfg")).unwrap() + "[log]\nlevel=-3\n";
+    if let Some(session) = session {
+        let line = text.lines().find(|line| line.starts_with("SessionID")).unwrap().to_owned();
+        text = text.replace(&line, &format!("SessionID={session}"));
+    }
+    Arc::new(Context::new(Config::parse(&text).unwrap()))
+}
+
 /// Sends until it is dropped.
 pub(crate) struct Sender {
     end: Arc<AtomicBool>,
@@ -64,12 +74,7 @@ pub(crate) struct Sender {
 impl Sender {
     /// Begins to send on the network of a test, in `session` if one is named.
     pub(crate) fn start(lab: &Lab, habit: Habit, session: Option<&str>) -> Self {
-        let mut text = fs::read_to_string(lab.path("lsl_api.cfg")).unwrap() + "[log]\nlevel=-3\n";
-        if let Some(session) = session {
-            let line = text.lines().find(|line| line.starts_with("SessionID")).unwrap().to_owned();
-            text = text.replace(&line, &format!("SessionID={session}"));
-        }
-        let context = Arc::new(Context::new(Config::parse(&text).unwrap()));
+        let context = context_of(lab, session);
         let info = StreamInfo::new(habit.name, "EEG", 2, habit.nominal, ChannelFormat::Float32, habit.source)
             .unwrap();
         let outlet = Outlet::in_context(&info, &OutletOptions::default(), context).unwrap();
