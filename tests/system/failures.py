@@ -24,6 +24,7 @@ SCRATCH = pathlib.Path(tempfile.mkdtemp())
 # What a person can do next: a command, an option, or a thing to change.
 NEXT = re.compile(r"`[^`]+`|schwann [a-z]+|--\w+|make room|name a file|run this again|check how it is written|all it said is in|says above why")
 NOBODY = "127.0.0.1:1"
+HASH = "0123456789abcdef0123456789abcdef01234567"
 COMMANDS = f"""--once
 --json
 completions bash
@@ -31,6 +32,7 @@ man
 config show
 config path
 config set tuning.TimeProbeCount 8
+config edit
 peers
 peers add 192.0.2.1
 peers remove 192.0.2.9
@@ -56,6 +58,12 @@ doctor
 doctor 127.0.0.1
 run -- true
 gateway
+swap app --library ours.so
+swap --list
+swap --undo
+mse check {NOBODY} {HASH}
+mse proxy --outward 127.0.0.1:0
+mse proxy --inward 127.0.0.1:0 --client {NOBODY} --torrents-file none.txt
 hub up
 relay out --hub wss://{NOBODY}
 relay in --hub wss://{NOBODY}
@@ -63,20 +71,34 @@ relay status --hub wss://{NOBODY}
 record --hub wss://{NOBODY} -o far.xdf --seconds 2
 ft serve localhost:1973
 ft get {NOBODY}
+ft put {NOBODY}
+ft wait --samples 1 {NOBODY}
+ft events {NOBODY}
+ft publish {NOBODY}
+ft dump {NOBODY}
+ft record buffer {NOBODY}
+ft playback none {NOBODY}
+ft generate {NOBODY}
 ft mirror nothing localhost:1974
+ft tunnel share --listen 127.0.0.1:0
+ft tunnel join {NOBODY} localhost:1975
 keys status""".splitlines()
 # By what is wrong: the beginnings of commands that cannot do their work then, or find something wrong.
-WRITE = ("config set", "peers add", "fake counter:2@100 --seconds 1 -o", "demo", "record", "verify good.xdf --html", "export --to", "repair", "relay in",
-         "relay status")
-SEAL = ("--once", "fake counter:2@100 --seconds 1|", "play", "doctor", "gateway", "hub", "relay", "record")
+WRITE = ("config set", "config edit", "swap app", "swap --undo", "peers add", "fake counter:2@100 --seconds 1 -o", "demo", "record",
+         "verify good.xdf --html", "export --to", "repair", "relay in", "relay status")
+SEAL = ("ft tunnel", "--once", "fake counter:2@100 --seconds 1|", "play", "doctor", "gateway", "hub", "relay", "record")
 # A demo without a key needs none.
 FAIL = {"full": WRITE, "read-only": WRITE, "keyless": SEAL, "wrong clock": (*SEAL, "demo", "keys status"),
-        "alone": ("--once", "--json", "demo", "record", "watch", "doctor", "relay", "hub", "ft get", "ft mirror")}
+        "alone": ("--once", "--json", "demo", "record", "watch", "doctor", "relay", "hub", "ft mirror")}
+# In every condition: nobody is there.
+NOWHERE = ("mse check", "mse proxy --inward", "ft tunnel join", "ft get", "ft put", "ft wait", "ft events", "ft publish", "ft dump",
+           "ft record", "ft playback", "ft generate")
 
 
 def environment(folder: pathlib.Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "LSL", "XDG"))}
-    return {**kept, "HOME": str(folder), "LSLAPICFG": str(folder / "lsl_api.cfg"), "XDG_RUNTIME_DIR": str(folder / "run"), **more}
+    return {**kept, "HOME": str(folder), "LSLAPICFG": str(folder / "lsl_api.cfg"), "XDG_RUNTIME_DIR": str(folder / "run"),
+            "EDITOR": "sed -i 1s/^/;edited/", **more}
 
 
 def configured(folder: pathlib.Path, more: str = "") -> pathlib.Path:
@@ -85,9 +107,18 @@ def configured(folder: pathlib.Path, more: str = "") -> pathlib.Path:
     return folder
 
 
+def libraries(home: pathlib.Path) -> None:
+    """A program with a library of its own, and one that passes for ours."""
+    (home / "app").mkdir()
+    for place, functions in (("app/liblsl.so", ["lsl_create_outlet"]), ("ours.so", ["lsl_create_outlet", "schwann_inlet_lag"])):
+        source = "".join(f"void {function}(void) {{}}" for function in functions)
+        subprocess.run(["cc", "-shared", "-s", "-x", "c", "-", "-o", home / place], input=source, text=True, check=True)
+
+
 def healthy() -> pathlib.Path:
-    """A home with keys, a recording, and one that was cut off."""
+    """A home with keys, a recording, one that was cut off, and a program."""
     home = configured(SCRATCH / "healthy")
+    libraries(home)
     for words in ("fake counter:2@100 --seconds 3 -o good.xdf", "keys init --unprotected"):
         subprocess.run([PROGRAM, *words.split()], cwd=home, env=environment(home), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     whole = (home / "good.xdf").read_bytes()
@@ -115,7 +146,7 @@ def runs(words: str, folder: pathlib.Path, before: list[str], more: dict[str, st
     if code and "--json" not in words and "salvaged" not in said:
         assert NEXT.search(said), (words, code, said)
     print(f"  {code}  {words}", flush=True)
-    if any((words + "|").startswith(beginning) for beginning in FAIL[sys.argv[3]]):
+    if any((words + "|").startswith(beginning) for beginning in (*FAIL[sys.argv[3]], *NOWHERE)):
         assert code, (words, said)
 
 
@@ -151,6 +182,7 @@ def keyless() -> None:
     whole = healthy()
     for name in ("good.xdf", "cut.xdf"):
         shutil.copy(whole / name, home)
+    libraries(home)
     everything(home, [])
 
 

@@ -145,7 +145,10 @@ fn edit() -> Outcome {
     let done =
         done.map_err(|error| Problem::with(program, format_args!("{error}; set EDITOR to your editor")))?;
     if !done.success() {
-        return Err(Problem::Failed(format!("{program} ended with {done}")));
+        return Err(Problem::Failed(format!(
+            "{program} ended with {done} and says above why; {} is as it left it. Try again: schwann config edit",
+            path.display()
+        )));
     }
     show()
 }

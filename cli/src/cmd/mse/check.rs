@@ -37,14 +37,15 @@ pub(crate) struct Arguments {
 
 /// Asks, and prints the answers.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let wrong = |error: io::Error| Problem::with(&arguments.peer, error);
+    let wrong =
+        |error: io::Error| Problem::with(&arguments.peer, format_args!("{error}; check how it is written"));
     let mut addresses = arguments.peer.to_socket_addrs().map_err(wrong)?;
     let peer = addresses.next().ok_or_else(|| wrong(io::ErrorKind::NotFound.into()))?;
     let mut checker = Checker::default();
     checker.timeout = Duration::from_secs(arguments.timeout.into());
     let report = checker.check(peer, arguments.info_hash);
     if let Some(error) = unreachable(&report) {
-        return Err(Problem::with(peer, error));
+        return Err(Problem::with(peer, format_args!("{error}; {ADVICE}")));
     }
     let mut out = io::stdout().lock();
     match arguments.json {
@@ -53,6 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     Ok(if report.speaks_mse() { Exit::Good } else { Exit::Found })
 }
+
+const ADVICE: &str = "does a client run there, and is this the port for incoming connections in its settings? If it is far: \
+                      --timeout 60";
 
 /// Why no probe got a connection; none if any did.
 fn unreachable(report: &Report) -> Option<&io::Error> {

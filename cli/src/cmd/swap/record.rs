@@ -55,7 +55,13 @@ impl Record {
             fs::write(&new, bytes)?;
             fs::rename(&new, &self.place)
         });
-        saved.map_err(|error| Problem::with(self.place.display(), error))
+        saved.map_err(|error| {
+            let variable = sys::files::STATE_FOLDER;
+            let what = "it remembers which libraries to take back";
+            let advice =
+                format_args!("{error}; {what}: make room, or set {variable} to a folder on another disk");
+            Problem::with(self.place.display(), advice)
+        })
     }
 }
 
