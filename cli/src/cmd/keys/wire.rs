@@ -20,6 +20,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::failed;
 use crate::exit::Problem;
 use crate::lab;
+use crate::sys::sockets;
 
 /// The LSL session in which invitations are looked for.
 pub(crate) const SESSION: &str = "schwann-pairing";
@@ -185,9 +186,7 @@ fn listen(place: SocketAddr) -> io::Result<TcpListener> {
     if place.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // On Windows that would let another program take the port, too.
-    #[cfg(unix)]
-    socket.set_reuse_address(true)?;
+    sockets::reuse_port_of_listener(&socket)?;
     socket.bind(&place.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
