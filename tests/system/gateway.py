@@ -85,7 +85,7 @@ print(json.dumps({"found": len(found), "samples": samples}))
 # plain stream, and gives that.
 MAN = r"""
 import contextlib, socket, struct, sys, threading
-how, gateway, device, port = *sys.argv[1:4], int(sys.argv[4])
+how, gateway, device, port, device_port = *sys.argv[1:4], *map(int, sys.argv[4:6])
 listener = socket.create_server(("", port))
 print("ready", flush=True)
 
@@ -104,7 +104,7 @@ def serve(link):
     if how == "pass":
         far = socket.create_connection((gateway, wanted))
     else:
-        far = socket.create_connection((device, 16572))
+        far = socket.create_connection((device, device_port))
         if asked.startswith(b"LSL:secure"):
             print("stripped", flush=True)
             asked = b"LSL:streamfeed/110\r\nNative-Byte-Order: 1234\r\nData-Protocol-Version: 110\r\n\r\n"
@@ -270,9 +270,9 @@ def check_formats(lab: Computer, guest: Computer) -> None:
     print("ok: whole numbers and texts pass in both directions")
 
 
-def ports_of(process) -> list[int]:
+def ports_of(process, space: str = B) -> list[int]:
     """Where a program listens, on TCP."""
-    shown = subprocess.run(["ip", "netns", "exec", B, "ss", "-Htlnp"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(["ip", "netns", "exec", space, "ss", "-Htlnp"], capture_output=True, text=True, check=True).stdout
     lines = [line.split() for line in shown.splitlines() if f"pid={process.pid}," in line]
     return sorted({int(line[3].rpartition(":")[2]) for line in lines})
 
@@ -286,10 +286,11 @@ def check_stripped(lab: Computer, guest: Computer) -> None:
 
 
 @contextlib.contextmanager
-def man(how: str):
+def man(how: str, port: int):
     """Every connection from C to the gateway passes through a man, who has no keys."""
     rule = f"OUTPUT -p tcp -d 10.99.0.2 -m owner ! --uid-owner {MANS_USER} -j REDIRECT --to-ports {MANS_PORT}"
-    with Computer(C, user=MANS_USER).running(sys.executable, "-c", MAN, how, "10.99.0.2", "10.99.0.1", str(MANS_PORT), until="ready") as process:
+    with Computer(C, user=MANS_USER).running(sys.executable, "-c", MAN, how, "10.99.0.2", "10.99.0.1", str(MANS_PORT), str(port),
+                                                 until="ready") as process:
         run(f"ip netns exec {C} iptables -t nat -A {rule}")
         try:
             yield process
@@ -299,10 +300,11 @@ def man(how: str):
 
 def check_man(lab: Computer, keys: pathlib.Path) -> None:
     member = Computer(C, keys)
-    with Computer(A).sends("Far", "far-1"), lab.gateway("--from", "10.99.0.1"):
-        with man("pass"):
+    with Computer(A).sends("Far", "far-1") as device, lab.gateway("--from", "10.99.0.1"):
+        port = ports_of(device, A)[0]
+        with man("pass", port):
             assert len(member.answers(TRY, "Far")["samples"]) == 20, "the man is on the way, and a sealed stream passes him"
-        with man("strip") as process:
+        with man("strip", port) as process:
             assert "LSL/110 200 OK" in Computer(C).takes("10.99.0.2", [16572]), "what he gives is a plain stream"
             came = member.answers(TRY, "Far")
             assert came["found"] == 1 and not came["samples"], came
