@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use schwann::{Context, StreamInfo};
+use schwann::{Context, StreamInfo, local_clock};
 use schwann_recorder::{
-    Naming, Stop, Trouble,
+    Naming, RecordingStream, Stop, Trouble, Verdict,
     control::{Control, Ended, Progress, Settings},
 };
 use serde_json::{Value, json};
@@ -146,13 +146,20 @@ fn progress(progress: &Progress) -> Value {
             "name": stream.info.name().to_string_lossy(),
             "samples": stream.reading.sample_count,
             "gaps": stream.reading.gap_count,
-            "trouble": verdict.trouble().and_then(Trouble::explained),
+            "trouble": trouble(stream, *verdict),
         })).collect::<Vec<_>>(),
         "missing": progress.unmatched.iter().map(|missing| &missing.query).collect::<Vec<_>>(),
         "free_bytes": forecast.map(|forecast| forecast.free_bytes),
         "seconds_left": forecast.and_then(|forecast| forecast.seconds_left),
         "is_short": forecast.is_some_and(|forecast| forecast.is_short()),
     })
+}
+
+/// What is wrong with a recorded stream, in a sentence to be put behind its name.
+fn trouble(stream: &RecordingStream, verdict: Verdict) -> Option<String> {
+    let is_asked_just_now = local_clock() - stream.since < ANSWER_SECONDS;
+    let trouble = verdict.trouble().filter(|trouble| *trouble != Trouble::NotConnected || !is_asked_just_now);
+    trouble.map(Trouble::sentence)
 }
 
 fn ended_json(ended: &Ended) -> Value {
@@ -165,6 +172,8 @@ fn ended_json(ended: &Ended) -> Value {
     })
 }
 
+/// A sender that is there has answered by then.
+const ANSWER_SECONDS: f64 = 2.0;
 /// A search that begins finds all streams of a lab within this time.
 const FINDING_TIME: Duration = Duration::from_secs(1);
 const WITH_START: &str = "A dashboard takes names and streams with the order to start.";

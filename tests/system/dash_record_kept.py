@@ -105,7 +105,9 @@ def check_lost() -> None:
         expect(page.value("notified.length === 0 && !/■/.test(document.title)"), "all is calm", page.value("document.title"))
         first.kill()
         page.wait("notified.some(text => /^Lab: .* while it is recorded$/.test(text))", "a stream that is lost is said beside all windows", 40)
-        page.wait("/2 gone/.test(document.querySelector('#summary strong')?.innerText) && /■.*2 gone/.test(document.title)", "and in the summary and the title", 40)
+        lost = "/2 gone.*2 not well in the recording/"
+        page.wait(f"{lost}.test(document.querySelector('#summary strong')?.innerText) && {lost}.test(document.title)", "and in the summary and the title", 40)
+        page.wait("/Lab: (lost its connection|has ended)/.test(document.getElementById('recording').title)", "and in words beside the recording")
         page.screenshot(STATE / "dash-record-lost.png")
         process.send_signal(signal.SIGSTOP)
         try:

@@ -51,8 +51,7 @@ impl Rule {
     /// A rule without a number; `otherwise` is what holds if it found nothing.
     fn found(code: &'static str, all: &[Trouble], otherwise: Option<bool>) -> Self {
         let trouble = all.iter().find(|trouble| trouble.code() == code);
-        let says =
-            trouble.map(|trouble| trouble.explained().unwrap_or_else(|| of_connection(trouble).to_owned()));
+        let says = trouble.map(|trouble| trouble.sentence());
         Self { code, mark: None, passed: if says.is_some() { Some(false) } else { otherwise }, says }
     }
 
@@ -89,16 +88,6 @@ impl Rule {
             "passed": self.passed,
             "says": self.says,
         })
-    }
-}
-
-/// What there is to say of a stream whose sender cannot be reached, behind its name.
-const fn of_connection(trouble: &Trouble) -> &'static str {
-    match trouble {
-        Trouble::Refused => "refuses this computer, or is refused here: schwann doctor says why",
-        Trouble::NotConnected => "was announced and never answered: schwann doctor says why",
-        Trouble::Away => "lost its connection and was not back at the end",
-        _ => "ended before the recording did",
     }
 }
 

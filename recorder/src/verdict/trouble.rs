@@ -252,6 +252,20 @@ impl Trouble {
         })
     }
 
+    /// As [`Trouble::explained`], also of streams that are not connected.
+    pub fn sentence(self) -> String {
+        self.explained().unwrap_or_else(|| self.of_connection().to_owned())
+    }
+
+    const fn of_connection(self) -> &'static str {
+        match self {
+            Self::Refused => "refuses this computer, or is refused here: schwann doctor says why",
+            Self::NotConnected => "was announced and has not answered: schwann doctor says why",
+            Self::Away => "lost its connection and is not back",
+            _ => "has ended",
+        }
+    }
+
     /// The sentences on clocks and stamps.
     fn clock_explained(self) -> String {
         match self {
