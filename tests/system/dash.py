@@ -27,6 +27,7 @@ from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, ex
 from dash_lan import check_lan
 from dash_many import check_thousand
 from dash_others import check_others
+from dash_phone import check_phone
 from dash_rail import check_rail
 from dash_record import check_record
 from dash_record_kept import check_record_kept
@@ -308,6 +309,7 @@ def main() -> None:
     check_hidden()
     check_gone()
     check_lan()
+    check_phone()
     check_hook()
     check_others()
     check_hostile_streams()
