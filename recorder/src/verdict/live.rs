@@ -102,6 +102,30 @@ fn each_fault_of_a_live_stream_is_found_and_named() {
         ("silence", kept(100.0, |at| at < 50_004.0), "stopped"),
         ("nothing", kept(100.0, |_| false), "no-samples"),
         ("a gap", kept(100.0, |at| !(50_004.0..50_004.5).contains(&at)), "gaps"),
+        ("microseconds", stamped(100.0, |at| at * 1e6), "time-base"),
+        (
+            "events in Unix milliseconds",
+            Feed { rate: 1.0, ..stamped(0.0, |at| (at + 1.795e9) * 1e3) },
+            "time-base",
+        ),
+        ("seconds of a fast device", stamped(1000.0, |at| at - 49_990.0), "time-base"),
+        ("a day late", stamped(100.0, |at| at - 86_400.0), "time-base"),
+        ("two seconds ahead", stamped(100.0, |at| at + 2.0), "stamps-ahead"),
+        ("events two minutes ahead", Feed { rate: 1.0, ..stamped(0.0, |at| at + 120.0) }, "stamps-ahead"),
+        (
+            "a clock that is set again and again",
+            stamped(100.0, |at| at - 3.0 * (at / 3.0 % 1.0).round()),
+            "clock-step",
+        ),
+        (
+            "a bad crystal",
+            Feed { seconds: 300.0, ..stamped(100.0, |at| at + 0.001 * (at - 50_000.0)) },
+            "drift",
+        ),
+        ("half of 30 kHz", Feed { rate: 15_000.0, seconds: 3.0, ..feed(30_000.0) }, "rate"),
+        ("twice 0.5 Hz", Feed { rate: 1.0, block: 1.0, seconds: 60.0, ..feed(0.5) }, "rate"),
+        ("silence at 1 Hz", Feed { block: 1.0, seconds: 60.0, ..kept(1.0, |at| at < 50_020.0) }, "stopped"),
+        ("a gap in each second", kept(100.0, |at| at % 1.0 > 0.3), "gaps"),
     ];
     for (what, feed, code) in faults {
         let found = codes(&feed);
@@ -125,6 +149,15 @@ fn a_sound_live_stream_is_not_accused() {
         ("some percent slow", Feed { rate: 97.0, ..feed(100.0) }),
         ("a clock that is asked just now", Feed { clock: ClockSeen::Never(3.0), ..feed(100.0) }),
         ("delayed by filters", stamped(100.0, |at| at - 2.0)),
+        ("1 Hz", Feed { block: 1.0, seconds: 30.0, ..feed(1.0) }),
+        ("radio", Feed { block: 0.2, ..feed(50.0) }),
+        ("audio", Feed { seconds: 3.0, ..feed(44_100.0) }),
+        ("an ordinary crystal", Feed { seconds: 60.0, ..stamped(500.0, |at| at + 5e-5 * (at - 50_000.0)) }),
+        ("events that are announced", Feed { rate: 1.0, ..stamped(0.0, |at| at + 20.0) }),
+        ("events that are found late", Feed { rate: 1.0, ..stamped(0.0, |at| at - 600.0) }),
+        ("a little ahead", stamped(250.0, |at| at + 0.1)),
+        ("some percent fast", Feed { rate: 102.0, ..feed(100.0) }),
+        ("a clock that was last measured a while ago", Feed { clock: ClockSeen::Ago(20.0), ..feed(100.0) }),
     ];
     for (what, feed) in sound {
         assert_eq!(codes(&feed), [""; 0], "{what}");
