@@ -38,9 +38,9 @@ pub(super) enum Mark {
     Noisy,
 }
 
-/// Judges all channels of a stretch of raw values; nothing while there is too little of it.
+/// Judges all channels of a stretch of raw values; nothing while there is too little of it, or where no rate is regular.
 pub(super) fn judge(stretch: &Stretch, format: ChannelFormat) -> Vec<Quality> {
-    if stretch.seconds() < LEAST_SECONDS {
+    if stretch.rate <= 0.0 || stretch.seconds() < LEAST_SECONDS {
         return Vec::new();
     }
     let length = stretch.rows.first().map_or(0, Vec::len).min((stretch.rate * SEGMENT_SECONDS) as usize);
@@ -147,8 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_not_judged() {
-        let stretch = Stretch { rate: 250.0, end: None, rows: vec![vec![0.0; 20]] };
-        assert!(judge(&stretch, ChannelFormat::Float32).is_empty());
+    fn too_little_and_what_has_no_rate_is_not_judged() {
+        let stretch = |rate, count| Stretch { rate, end: None, rows: vec![vec![0.0; count]] };
+        for stretch in [stretch(250.0, 20), stretch(0.0, 500), stretch(0.0, 0)] {
+            assert!(judge(&stretch, ChannelFormat::Float32).is_empty());
+        }
     }
 }

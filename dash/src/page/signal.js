@@ -100,12 +100,14 @@ export class SignalPanel {
     if (!panel?.view || !panel.quality) return this.#fill(list, []);
     const name = channel => panel.view.labels[channel] ?? String(channel + 1), unit = panel.view.unit ? ` ${panel.view.unit}` : "";
     if (!panel.quality.size) return this.#fill(list, [`Not judged: ${panel.view.rate > 0 ? "too few samples come" : "this stream has no regular rate"}.`]);
-    const sizes = [...panel.quality.values()].map(one => one.rms).sort((a, b) => a - b), { size } = panel.quality;
-    const good = size - panel.marks.size, typical = sizes[sizes.length >> 1];
-    const lines = [`${good} of ${plural(size, "channel")} good, typical RMS ${plain(Number(typical.toPrecision(3)))}${unit}`,
+    // A channel with a value that is no number has no size.
+    const sizeText = rms => Number.isFinite(rms) ? `RMS ${plain(Number(rms.toPrecision(3)))}${unit}` : "RMS unknown";
+    const sizes = [...panel.quality.values()].map(one => one.rms).filter(Number.isFinite).sort((a, b) => a - b), { size } = panel.quality;
+    const good = [...panel.quality.values()].filter(one => !one.mark && Number.isFinite(one.rms)).length;
+    const lines = [`${good} of ${plural(size, "channel")} good, typical ${sizeText(sizes[sizes.length >> 1])}`,
       ...[...panel.marks].slice(0, 12).map(([channel, mark]) => {
         const { rms, line, mains } = panel.quality.get(channel);
-        const detail = mark === "line" ? `${Math.round(line * 100)} % at ${mains} Hz` : mark === "flat" ? "" : `RMS ${plain(Number(rms.toPrecision(3)))}${unit}`;
+        const detail = mark === "line" ? `${Math.round(line * 100)} % at ${mains} Hz` : mark === "flat" ? "" : sizeText(rms);
         return `${name(channel)}: ${WORDS[mark]}${detail ? `, ${detail}` : ""}`;
       }), ...(panel.marks.size > 12 ? [`and ${panel.marks.size - 12} more`] : [])];
     this.#fill(list, lines);
