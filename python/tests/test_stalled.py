@@ -118,5 +118,6 @@ def test_what_a_stalled_receiver_loses_is_counted(connect: Connect, receiver: Ca
     (slow,) = outlet.receivers
     assert slow.lost == outlet.lost > 0 and str(stalled.process.pid) in slow.name
     stalled.go_on(pushed - outlet.lost)
-    count, in_order, first, last, _ = stalled.said().split()
-    assert (int(count), in_order, int(first), int(last)) == (pushed - outlet.lost, "True", 0, pushed - 1)
+    count, in_order, _first, last, _ = stalled.said().split()
+    # A busy computer may push more than the buffer holds before the first sample is on its way: then that is lost, too.
+    assert (int(count), in_order, int(last)) == (pushed - outlet.lost, "True", pushed - 1)
