@@ -167,27 +167,16 @@ fn silence(evidence: &Evidence, now: f64) -> Option<Trouble> {
     if evidence.nominal_rate <= 0.0 {
         return None;
     }
-    let usual = evidence.arrivals.usual_pause().min(LONGEST_PAUSE);
-    let allowed =
-        evidence.limits.silence_seconds.max(SILENCE_PERIODS / evidence.nominal_rate).max(2.0 * usual);
-    // A connection that came back begins anew.
-    let last = evidence.arrivals.last();
-    let seconds = now - last.unwrap_or(evidence.since).max(evidence.since);
+    let (last, seconds) = (evidence.arrivals.last(), evidence.silent_seconds(now));
     let trouble = match last {
         None => Trouble::NoSamples { seconds },
         Some(_) => Trouble::Stopped { seconds },
     };
-    (seconds > allowed).then_some(trouble)
+    (seconds > evidence.silence_allowed()).then_some(trouble)
 }
 
 fn stamps(evidence: &Evidence) -> Option<Trouble> {
-    let (lag, limits, nominal) = (evidence.lag?, evidence.limits, evidence.nominal_rate);
-    let (ahead, behind) = if nominal > 0.0 {
-        let slack = SILENCE_PERIODS / nominal + evidence.arrivals.usual_pause().min(LONGEST_PAUSE);
-        (limits.ahead_seconds + slack, limits.late_seconds + slack)
-    } else {
-        (limits.event_ahead_seconds, limits.event_late_seconds)
-    };
+    let (lag, nominal, [ahead, behind]) = (evidence.lag?, evidence.nominal_rate, evidence.lag_allowed());
     let allowed = if lag < 0.0 { ahead } else { behind };
     let base = evidence.newest.and_then(|newest| {
         let period = if nominal > 0.0 { 1.0 / nominal } else { 0.0 };
@@ -203,10 +192,7 @@ fn stamps(evidence: &Evidence) -> Option<Trouble> {
 }
 
 fn rate(evidence: &Evidence) -> Option<Trouble> {
-    let (rate, nominal) = (evidence.rate?, evidence.nominal_rate);
-    if nominal <= 0.0 || rate.seconds < RATE_SECONDS {
-        return None;
-    }
+    let (rate, nominal) = (evidence.judged_rate()?, evidence.nominal_rate);
     let off = (rate.hz / nominal - 1.0).abs();
     let allowed = evidence.limits.rate_percent / 100.0 + rate.uncertainty;
     (off > allowed).then_some(Trouble::Rate { measured: rate.hz, nominal })
@@ -229,14 +215,52 @@ fn clock(evidence: &Evidence) -> Option<Trouble> {
 
 fn jitter(evidence: &Evidence) -> Option<Trouble> {
     let [p50, p99] = evidence.jitter.filter(|_| evidence.nominal_rate > 0.0)?;
-    let allowed = evidence.limits.jitter_seconds.max(SILENCE_PERIODS / evidence.nominal_rate);
-    (p99 > allowed).then_some(Trouble::Jitter { p50, p99 })
+    (p99 > evidence.jitter_allowed()).then_some(Trouble::Jitter { p50, p99 })
 }
 
 fn bursts(evidence: &Evidence) -> Option<Trouble> {
     let pause = evidence.arrivals.usual_pause();
-    let is_by_block = evidence.nominal_rate * pause > SILENCE_PERIODS;
-    (is_by_block && pause > evidence.limits.burst_seconds).then_some(Trouble::Bursts { seconds: pause })
+    let is_too_long = evidence.nominal_rate > 0.0 && pause > evidence.pause_allowed();
+    is_too_long.then_some(Trouble::Bursts { seconds: pause })
+}
+
+/// What is allowed, with the slack that a slow stream, or one that comes in blocks, is given; in seconds.
+impl Evidence {
+    /// How long no sample has come at `now`. A connection that came back begins anew.
+    pub(crate) fn silent_seconds(&self, now: f64) -> f64 {
+        now - self.arrivals.last().unwrap_or(self.since).max(self.since)
+    }
+
+    /// How long none may come, of a stream with a rate.
+    pub(crate) fn silence_allowed(&self) -> f64 {
+        let usual = self.arrivals.usual_pause().min(LONGEST_PAUSE);
+        self.limits.silence_seconds.max(SILENCE_PERIODS / self.nominal_rate).max(2.0 * usual)
+    }
+
+    /// How far samples may be ahead, and behind.
+    pub(crate) fn lag_allowed(&self) -> [f64; 2] {
+        let Self { limits, nominal_rate, .. } = self;
+        if *nominal_rate <= 0.0 {
+            return [limits.event_ahead_seconds, limits.event_late_seconds];
+        }
+        let slack = SILENCE_PERIODS / nominal_rate + self.arrivals.usual_pause().min(LONGEST_PAUSE);
+        [limits.ahead_seconds + slack, limits.late_seconds + slack]
+    }
+
+    /// How far intervals may be from the nominal one, of a stream with a rate.
+    pub(crate) fn jitter_allowed(&self) -> f64 {
+        self.limits.jitter_seconds.max(SILENCE_PERIODS / self.nominal_rate)
+    }
+
+    /// How long pauses may be, of a stream with a rate.
+    pub(crate) fn pause_allowed(&self) -> f64 {
+        self.limits.burst_seconds.max(SILENCE_PERIODS / self.nominal_rate)
+    }
+
+    /// The rate, if the stream should have one and was measured for long enough.
+    pub(crate) fn judged_rate(&self) -> Option<MeasuredRate> {
+        self.rate.filter(|rate| self.nominal_rate > 0.0 && rate.seconds >= RATE_SECONDS)
+    }
 }
 
 /// Whether a receiver would take one of two streams for the other after a restart.
@@ -309,11 +333,11 @@ impl fmt::Display for Verdict {
 }
 
 /// Over less than this, in seconds, the jitter of a busy computer weighs more than what a rate may differ.
-pub(crate) const RATE_SECONDS: f64 = 0.7;
+const RATE_SECONDS: f64 = 0.7;
 /// A stream is silent after so many periods, or after the seconds of its limits, whichever is longer.
-pub(crate) const SILENCE_PERIODS: f64 = 3.0;
+const SILENCE_PERIODS: f64 = 3.0;
 /// A stream that comes in larger blocks is silent after two of its usual pauses, of at most so many seconds.
-pub(crate) const LONGEST_PAUSE: f64 = 60.0;
+const LONGEST_PAUSE: f64 = 60.0;
 /// A clock that answers is known by then: two rounds of questions take 3.3 s with the usual configuration.
 pub(crate) const UNANSWERED_SECONDS: f64 = 3.5;
 /// Streams with a longer period than this, in seconds, are not waited for.

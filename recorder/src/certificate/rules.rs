@@ -5,10 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::verdict::{
-    ClockSeen, Evidence, LONGEST_PAUSE, Mark, RATE_SECONDS, Reach, SILENCE_PERIODS, Trouble,
-    UNANSWERED_SECONDS, troubles,
-};
+use crate::verdict::{ClockSeen, Evidence, Mark, Reach, Trouble, UNANSWERED_SECONDS, troubles};
 
 /// A rule, and how a stream stood to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,25 +91,14 @@ impl Rule {
 // Limits are those that `troubles` applies, with the slack that it gives: a number beyond its limit has not passed.
 
 fn silence(code: &str, evidence: &Evidence, now: f64) -> Option<Mark> {
-    let Evidence { limits, nominal_rate, arrivals, since, .. } = *evidence;
-    if arrivals.last().is_some() != (code == "stopped") {
-        return None;
-    }
-    let usual = arrivals.usual_pause().min(LONGEST_PAUSE);
-    let limit = limits.silence_seconds.max(SILENCE_PERIODS / nominal_rate).max(2.0 * usual);
-    Some(Mark { number: now - arrivals.last().unwrap_or(since).max(since), limit, unit: "s" })
+    let is_asked = evidence.arrivals.last().is_some() == (code == "stopped");
+    let (number, limit) = (evidence.silent_seconds(now), evidence.silence_allowed());
+    is_asked.then_some(Mark { number, limit, unit: "s" })
 }
 
 /// How far stamps are ahead of their sender's clock, or behind.
 fn stamps(code: &str, evidence: &Evidence) -> Option<Mark> {
-    let Evidence { limits, nominal_rate, arrivals, lag, .. } = *evidence;
-    let [ahead, behind] = if nominal_rate > 0.0 {
-        let slack = SILENCE_PERIODS / nominal_rate + arrivals.usual_pause().min(LONGEST_PAUSE);
-        [limits.ahead_seconds + slack, limits.late_seconds + slack]
-    } else {
-        [limits.event_ahead_seconds, limits.event_late_seconds]
-    };
-    let lag = lag?;
+    let (lag, [ahead, behind]) = (evidence.lag?, evidence.lag_allowed());
     let (number, limit) = match code {
         "stamps-ahead" => ((-lag).max(0.0), ahead),
         "stamps-behind" => (lag.max(0.0), behind),
@@ -126,7 +112,7 @@ fn clock(code: &str, evidence: &Evidence) -> Option<Mark> {
     let Evidence { limits, nominal_rate, .. } = *evidence;
     let (number, limit, unit) = match code {
         "rate" => {
-            let rate = evidence.rate.filter(|rate| nominal_rate > 0.0 && rate.seconds >= RATE_SECONDS)?;
+            let rate = evidence.judged_rate()?;
             let limit = limits.rate_percent + rate.uncertainty * 100.0;
             ((rate.hz / nominal_rate - 1.0) * 100.0, limit, "%")
         }
@@ -136,7 +122,7 @@ fn clock(code: &str, evidence: &Evidence) -> Option<Mark> {
         }
         "jitter" => {
             let [_, p99] = evidence.jitter.filter(|_| nominal_rate > 0.0)?;
-            (p99, limits.jitter_seconds.max(SILENCE_PERIODS / nominal_rate), "s")
+            (p99, evidence.jitter_allowed(), "s")
         }
         _ => match evidence.clock {
             ClockSeen::Never(seconds) if seconds > UNANSWERED_SECONDS => (seconds, UNANSWERED_SECONDS, "s"),
@@ -149,14 +135,14 @@ fn clock(code: &str, evidence: &Evidence) -> Option<Mark> {
 }
 
 fn counted(code: &str, evidence: &Evidence) -> Option<Mark> {
-    let Evidence { limits, nominal_rate, arrivals, .. } = *evidence;
+    let Evidence { limits, arrivals, .. } = *evidence;
     let (number, limit, unit) = match code {
         "clock-step" => (evidence.steps.map_or(0.0, |steps| steps.seconds), 0.0, "s"),
         "backward-stamps" => (evidence.backward.map_or(0.0, |(count, _)| count as f64), 0.0, "samples"),
         "duplicate-stamps" => (evidence.duplicates as f64, 0.0, "samples"),
         "bursts" => {
             arrivals.last()?;
-            (arrivals.usual_pause(), limits.burst_seconds.max(SILENCE_PERIODS / nominal_rate), "s")
+            (arrivals.usual_pause(), evidence.pause_allowed(), "s")
         }
         "gaps" => (evidence.gap_count as f64, limits.gaps as f64, "gaps"),
         _ => return None,
