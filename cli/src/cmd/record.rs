@@ -54,7 +54,8 @@ schwann keys archive makes the key, and age -d opens it, too. Its certificate li
 A disk that is full ends the recording with exit code 3; what was written before is whole and readable.
 
 Exit code 0 if something was recorded, every query found a stream, every sample that arrived is in the file, no
-stream had more gaps than its limits allow (none) or disconnected, and none was in trouble at the end; 1 if not.")]
+stream disconnected or had more gaps than allowed, and none was in trouble at the end; 1 if not.
+Without --limits, no gap is allowed.")]
 pub(crate) struct Arguments {
     /// What to record: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
