@@ -2,18 +2,20 @@
 
 use core::time::Duration;
 use std::process;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use schwann_recorder::Stop;
 
 use crate::exit::Problem;
 
-/// Makes a [`Stop`] that Ctrl-C and the system's request to end raise. A second Ctrl-C ends at once.
+/// Makes a [`Stop`] that Ctrl-C and the system's request to end raise. A second Ctrl-C, [`ONE_REQUEST`] later, ends at once.
 pub(crate) fn on_signals() -> Result<Arc<Stop>, Problem> {
     let stop = Arc::<Stop>::default();
     let raised = Arc::clone(&stop);
+    let first = OnceLock::<Instant>::new();
     ctrlc::set_handler(move || {
-        if raised.is_raised() {
+        if first.get_or_init(Instant::now).elapsed() > ONE_REQUEST {
             process::exit(INTERRUPTED);
         }
         raised.raise();
@@ -30,6 +32,9 @@ pub(crate) fn seconds_or_forever(seconds: f64) -> Duration {
 
 /// Fast streams are sent this often, in seconds: as often as a person can notice, and no more.
 pub(crate) const SHORTEST_WAIT: f64 = 0.5e-3;
+/// Signals this close together are one request. `timeout` signals the program and then its group; so does a terminal beside a parent
+/// that hands its signal on. A recording that is being finished must not be cut off by that.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 const A_YEAR: Duration = Duration::from_secs(31_536_000);
 /// What shells expect of a program that was interrupted.
 const INTERRUPTED: i32 = 130;

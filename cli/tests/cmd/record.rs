@@ -81,6 +81,25 @@ fn what_is_played_and_recorded_is_what_was_recorded_first() {
     assert!(events.iter().any(|event| event.starts_with("connection lost: Amplifier")), "{events:?}");
 }
 
+/// `timeout` and service managers signal a program and then its whole group.
+#[test]
+fn two_signals_at_once_are_one_request_to_finish() {
+    let lab = Lab::new("record-two-signals");
+    let _sender = lab.start(&["fake", "counter:2@100"]);
+    let mut recorder = lab
+        .schwann(&["record", "-o", "whole.xdf", "--json", "--wait", "30", "--require", "Fake counter:2@100"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("record");
+    wait_for_samples(&mut recorder, 50);
+    for signal in [Signal::INT, Signal::TERM] {
+        kill_process(Pid::from_child(&recorder), signal).expect("a signal");
+    }
+    assert_eq!(recorder.wait().expect("an end").code(), Some(0));
+    let (code, out, err) = lab.run(&["verify", "whole.xdf"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
 #[test]
 fn nothing_is_recorded_without_a_required_stream() {
     let lab = Lab::new("record-required");
