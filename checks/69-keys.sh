@@ -1,5 +1,5 @@
-# schwann where things go wrong: a full disk, a folder that is read-only, no network, no key, a wrong clock. Each command ends
-# with a sentence and what to do next, and nothing is lost. Then a real keyring of a desktop that holds the passphrase.
+# `schwann keys` where things go wrong: a slip, a full disk, a wrong clock, no network, a kill at each step. Nothing is lost. Then a
+# real keyring of a desktop that holds the passphrase.
 # cores: 0
 # network: own
 # debian: libsecret-tools gnome-keyring dbus-daemon
@@ -9,5 +9,3 @@ need cc unshare mount
 need_networks
 build -p schwann-cli --bin schwann
 python3 tests/system/keys.py "$built/schwann"
-# The same for all other commands.
-python3 tests/system/failures.py "$built/schwann"
