@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
+from cases import case, run_cases  # noqa: E402
 from disk import Disk  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -25,12 +26,6 @@ WORDS = "abandon ability able about above absent"
 # What a person can do next: a command, an option, or a thing to change.
 NEXT = re.compile(r"`[^`]+`|schwann keys \w+|schwann doctor|--\w+|SCHWANN_\w+|make room|run this again|another name|put this folder away"
                   r"|take the file|sudo apt|the words|correct it there")
-TESTS = {}
-
-
-def test(function):
-    TESTS[function.__name__.replace("_", " ")] = function
-    return function
 
 
 class Machine:
@@ -109,7 +104,7 @@ def judge(words: tuple[str, ...], done: subprocess.CompletedProcess) -> None:
         assert NEXT.search(said), (words, done)
 
 
-@test
+@case
 def a_slip_at_the_terminal_is_asked_for_again():
     machine, sheet = lab("slip"), SCRATCH / "slip.backup"
     code, said = typed(machine, ("backup", str(sheet)), [("passphrase: ", "slip"), ("wrong", "again"), ("wrong", PASSPHRASE)])
@@ -119,7 +114,7 @@ def a_slip_at_the_terminal_is_asked_for_again():
     assert code == 3 and not sheet.exists() and "schwann keys recover" in said, (code, said)
 
 
-@test
+@case
 def the_authority_leaves_only_a_person_who_has_the_words():
     machine, file = lab("moves"), SCRATCH / "moves.backup"
     before = machine.files()
@@ -129,7 +124,7 @@ def the_authority_leaves_only_a_person_who_has_the_words():
     assert code == 0 and file.exists() and "authority.key" in before and "authority.key" not in machine.files(), (code, said)
 
 
-@test
+@case
 def a_certificate_with_another_name_says_so():
     machine = lab("names")
     device = Machine(SCRATCH / "names-device")
@@ -138,7 +133,7 @@ def a_certificate_with_another_name_says_so():
     assert done.returncode == 0 and "This machine was called EEG room; it is now Room 2." in done.stderr, done
 
 
-@test
+@case
 def without_a_key_every_command_says_what_brings_one():
     request = Machine(SCRATCH / "asks").does("new-device", "asks").split()[-1]
     for number, (words, said) in enumerate(commands(request, SCRATCH)):
@@ -150,7 +145,7 @@ def without_a_key_every_command_says_what_brings_one():
         assert not machine.folder.exists() or not machine.files(), (words, machine.files())
 
 
-@test
+@case
 def without_a_network_every_command_ends():
     # Not even loopback is up in this one.
     machine = lab("alone")
@@ -188,17 +183,17 @@ def nothing_is_lost(name: str, spoil) -> None:
         assert machine.keys("status").returncode == 0
 
 
-@test
+@case
 def on_a_full_disk_nothing_is_lost():
     nothing_is_lost("full", Disk.fill)
 
 
-@test
+@case
 def on_a_disk_that_is_read_only_nothing_is_lost():
     nothing_is_lost("readonly", Disk.make_read_only)
 
 
-@test
+@case
 def on_a_useless_disk_no_machine_begins():
     source, bundle, sheet = lab("begins"), SCRATCH / "begins.bundle", SCRATCH / "begins.backup"
     source.does("export", str(bundle))
@@ -228,7 +223,7 @@ def words_of(sheet: str) -> str:
     return " ".join(re.findall(r"^  (?:words)? +((?:[a-z]+ ){3}[a-z]+)$", sheet, re.MULTILINE))
 
 
-@test
+@case
 def with_a_wrong_clock_status_names_it():
     machine = lab("clock")
     library = SCRATCH / "clock.so"
@@ -270,7 +265,7 @@ def states(machine: Machine) -> dict[str, str]:
     return {row[0]: row[-2] for row in rows}
 
 
-@test
+@case
 def a_command_that_was_killed_goes_on_where_it_is_run_again():
     for step, machine in killed_at_each_step(lambda step: Machine(SCRATCH / f"killed-init{step}"), ("init",)):
         assert "`schwann keys init` founds one" in machine.keys("status").stdout, step
@@ -297,7 +292,7 @@ def a_command_that_was_killed_goes_on_where_it_is_run_again():
         assert "3" not in states(machine), (step, states(machine))
 
 
-@test
+@case
 def commands_at_the_same_time_do_not_undo_each_other():
     machine = Machine(SCRATCH / "together")
     environment = {**os.environ, "HOME": str(SCRATCH / "together-home"), "SCHWANN_KEYS": str(machine.folder)}
@@ -336,7 +331,7 @@ cat forgotten
 """
 
 
-@test
+@case
 def a_desktops_keyring_holds_the_passphrase():
     missing = [name for name in ("gnome-keyring-daemon", "secret-tool", "dbus-run-session") if not shutil.which(name)]
     if missing:
@@ -353,7 +348,7 @@ def a_desktops_keyring_holds_the_passphrase():
     return None
 
 
-@test
+@case
 def a_keyring_that_is_not_there_says_so():
     machine = lab("no-keyring")
     machine.more = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
@@ -366,18 +361,10 @@ def a_keyring_that_is_not_there_says_so():
 
 
 def main() -> None:
-    failed = 0
-    for name, run in TESTS.items():
-        if sys.argv[2:] and not any(word in name for word in sys.argv[2:]):
-            continue
-        try:
-            print(f"ok: {name}{': ' + said if (said := run()) else ''}", flush=True)
-        except (AssertionError, subprocess.SubprocessError) as reason:
-            failed += 1
-            print(f"FAILED: {name}: {reason}", flush=True)
-    shutil.rmtree(SCRATCH, ignore_errors=True)
-    if failed:
-        raise SystemExit(1)
+    try:
+        run_cases(sys.argv[2:])
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -6,21 +6,18 @@ addresses alone, and across a router without multicast: found like a stream, or 
 
 import contextlib
 import json
+import pathlib
 import re
 import subprocess
 import sys
 import time
-import traceback
 
-from doctor_lab import NUMBERS, PROGRAMS, SCRATCH, Lab, output, run
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from cases import case, run_cases  # noqa: E402
+from doctor_lab import NUMBERS, PROGRAMS, SCRATCH, Lab, output, run  # noqa: E402
 
 PATIENCE = 60
-TESTS = {}
-
-
-def test(function):
-    TESTS[function.__name__.replace("_", " ")] = function
-    return function
 
 
 class Machine:
@@ -105,7 +102,7 @@ def cable_without_ipv4(lab: Lab) -> None:
         assert "inet " not in output(f"ip -n {space} addr"), "there is IPv4"
 
 
-@test
+@case
 def two_computers_by_multicast_and_by_address():
     with founded() as (lab, control, guest):
         lab.cable()
@@ -115,7 +112,7 @@ def two_computers_by_multicast_and_by_address():
         pairs(control, guest(), lambda invitation: "10.99.0.1")
 
 
-@test
+@case
 def a_network_without_ipv4():
     with founded() as (lab, control, guest):
         cable_without_ipv4(lab)
@@ -130,7 +127,7 @@ def a_network_without_ipv4():
             invitation.ends_with(joined, new.name)
 
 
-@test
+@case
 def a_network_of_link_local_addresses_alone():
     with founded() as (lab, control, guest):
         run(f"ip link add cable netns {lab.a} type veth peer name cable netns {lab.b}")
@@ -158,7 +155,7 @@ def settled(space: str) -> str:
         time.sleep(0.05)
 
 
-@test
+@case
 def one_of_both_versions_of_ip_and_one_of_ipv6_alone():
     with founded(config_of_guest="[ports]\nIPv6=force\n") as (lab, control, guest):
         lab.cable()
@@ -169,7 +166,7 @@ def one_of_both_versions_of_ip_and_one_of_ipv6_alone():
         pairs(control, guest(), lambda invitation: invitation.places[1])
 
 
-@test
+@case
 def no_place_is_shown_at_which_nothing_listens():
     with founded("[ports]\nIPv6=disable\n") as (lab, control, guest):
         lab.cable()
@@ -178,7 +175,7 @@ def no_place_is_shown_at_which_nothing_listens():
         assert [place.rpartition(":")[0] for place in found.places] == ["10.99.0.1"], found.places
 
 
-@test
+@case
 def a_network_that_takes_no_multicast():
     with founded() as (lab, control, guest):
         lab.cable()
@@ -192,7 +189,7 @@ def a_network_that_takes_no_multicast():
             invitation.ends_with(joined, new.name)
 
 
-@test
+@case
 def two_subnets_with_a_router_between():
     with founded() as (lab, control, guest):
         lab.routed()
@@ -205,7 +202,7 @@ def two_subnets_with_a_router_between():
             assert done.returncode == 3 and "schwann keys invite" in done.stderr, done
 
 
-@test
+@case
 def a_certificate_is_renewed_without_ipv4():
     with founded() as (lab, control, guest):
         cable_without_ipv4(lab)
@@ -219,20 +216,7 @@ def a_certificate_is_renewed_without_ipv4():
                 assert "Renewed: certificate" in (said := device.does("renew", *place)), said
 
 
-def main() -> None:
-    failed = 0
-    for name, check in TESTS.items():
-        if sys.argv[2:] and not any(word in name for word in sys.argv[2:]):
-            continue
-        try:
-            check()
-            print(f"ok: {name}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAILED: {name}: {traceback.format_exc()}", flush=True)
-    if failed:
-        raise SystemExit(1)
 
 
 if __name__ == "__main__":
-    main()
+    run_cases(sys.argv[2:])
