@@ -2,7 +2,7 @@
 //!
 //! The new file holds what the [reader](crate::Reader) finds, in whole chunks, with footers that agree with
 //! it. Samples, stamps, clock offsets and headers are copied bit by bit. An unreadable part is left out
-//! and leaves a gap in the stamps. Nothing is made up.
+//! and leaves a gap in the stamps. Nothing is made up. The new file has checksums, as one of a recorder.
 
 use core::fmt;
 use std::fs::{self, OpenOptions};
@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
+use crate::checksum::{Checksum, Ledger};
 use crate::header::{StreamFooter, StreamHeader, file_header_xml, put_footer_xml};
 use crate::reader::{Damage, Event, ReadError, Reader};
 use crate::sealing::Recipients;
@@ -78,6 +79,7 @@ pub fn repair_into<R: Read + Seek, W: Write>(
     out: W,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Repair, RepairError> {
+    let out = Checked { out, ledger: Ledger::default() };
     let mut copy = Copy { out, streams: Vec::new(), header: Header::Due, done: Repair::default() };
     copy.write(&MAGIC)?;
     loop {
@@ -85,6 +87,9 @@ pub fn repair_into<R: Read + Seek, W: Write>(
         progress(at, all);
         let Some(event) = reader.next_event().map_err(ReadError::Io)? else { break };
         copy.take_in(event)?;
+        if copy.out.ledger.is_due() {
+            copy.out.write_checksum().map_err(RepairError::Write)?;
+        }
     }
     copy.finish()
 }
@@ -130,10 +135,38 @@ impl core::error::Error for RepairError {}
 
 /// The new file.
 struct Copy<W> {
-    out: W,
+    out: Checked<W>,
     streams: Vec<Salvaged>,
     header: Header,
     done: Repair,
+}
+
+/// A file whose bytes are hashed as they are written.
+struct Checked<W> {
+    out: W,
+    ledger: Ledger,
+}
+
+impl<W: Write> Checked<W> {
+    /// Ends a piece, which is one of whole chunks: the last chunk has been written.
+    fn write_checksum(&mut self) -> io::Result<()> {
+        let Some(checksum) = self.ledger.end_piece() else { return Ok(()) };
+        let mut chunk = Vec::with_capacity(Checksum::CHUNK_BYTES);
+        checksum.put(&mut chunk);
+        self.write_all(&chunk)
+    }
+}
+
+impl<W: Write> Write for Checked<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.ledger.take_in(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Whether the new file has its header.
@@ -230,7 +263,7 @@ impl<W: Write> Copy<W> {
             self.write_chunk(Tag::StreamFooter, Some(stream.slot.id()), xml.as_bytes())?;
         }
         self.write_chunk(Tag::Boundary, None, &BOUNDARY)?;
-        self.out.flush().map_err(RepairError::Write)?;
+        self.out.write_checksum().and_then(|()| self.out.flush()).map_err(RepairError::Write)?;
         Ok(self.done)
     }
 
