@@ -84,7 +84,7 @@ def main() -> None:
             found.append(f"{name} has halves for {halves}")
         for header in file.headers:
             found += faults_of_half(folder / name, header, install_name)
-    print("\n".join(found) or "all of it is as macOS wants it; nobody has run it yet")
+    print("\n".join(found) or "all of it is as macOS wants it; it was never run")
     sys.exit(bool(found))
 
 

@@ -110,7 +110,7 @@ fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
     let read = |key| Ini::parse(text).ok().and_then(|ini| ini.get("security", key).map(str::to_owned));
     let outcome = match (section, key) {
         ("security", "plain") => Admitted::parse(&read(key).unwrap_or_default()).map(drop),
-        // A word that nobody knows would count as `require`.
+        // An unknown word would count as `require`.
         ("security", "policy") => match read(key) {
             Some(word) if Policy::of_word(&word).is_none() => {
                 Err(format!("{word:?} is none of require, prefer and off"))

@@ -34,7 +34,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(what) => out.write_str(&plain(what)),
-            Self::NobodyReads => out.write_str("nobody reads the output"),
+            Self::NobodyReads => out.write_str("no program reads the output"),
         }
     }
 }

@@ -244,7 +244,7 @@ impl Config {
             .filter_map(move |config| config.raw(section, key))
     }
 
-    /// A key of `[security]` that does not exist: whatever it was to say, nobody reads it.
+    /// A key of `[security]` that does not exist: whatever it was to say, no code reads it.
     pub(crate) fn unknown_of_security(&self) -> Option<Note> {
         let is_unknown = |note: &Note| note.is_of_security() && !RAW_KEYS.contains(&note.key.as_str());
         let mut keys = self.raw.entries().map(|(key, entry)| Note {

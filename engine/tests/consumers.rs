@@ -1,4 +1,4 @@
-//! An outlet's consumers: they are counted, and those that stall hold nobody up.
+//! An outlet's consumers: they are counted, and those that stall hold up no other.
 
 use core::time::Duration;
 use std::sync::Arc;

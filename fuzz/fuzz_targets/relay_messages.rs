@@ -1,4 +1,4 @@
-//! Messages from a hub: none panics, and none that nobody signed counts.
+//! Messages from a hub: none panics, and none without a signature counts.
 #![no_main]
 
 #[allow(dead_code, reason = "the tests of the relay use all of it")]

@@ -229,7 +229,7 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
 }
 
 /// Lets runs go that say nothing. One without a block says how far the run before it came, so it stays with that one. The last one
-/// is named by the next; but one without a word was announced to nobody.
+/// is named by the next; but one without a word was never announced.
 fn let_blank_go(folder: &Path, runs: &mut Vec<Kept>) {
     let (count, mut at, mut follows_blocks) = (runs.len(), 0, false);
     runs.retain(|kept| {

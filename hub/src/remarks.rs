@@ -18,5 +18,5 @@ impl Remarks {
     }
 }
 
-/// Remarks that are kept until somebody takes them.
+/// Remarks that are kept until a program takes them.
 const MOST: usize = 64;

@@ -27,7 +27,7 @@ fn ask_again_and_again() {
 }
 
 static BOUND: AtomicU64 = AtomicU64::new(f64::INFINITY.to_bits());
-/// Without a thread there is no bound, and nobody is misled.
+/// Without a thread there is no bound, and no claim.
 static ASKS: LazyLock<bool> = LazyLock::new(|| {
     std::thread::Builder::new().name(String::from("time service")).spawn(ask_again_and_again).is_ok()
 });

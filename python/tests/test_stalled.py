@@ -1,4 +1,4 @@
-"""A receiver whose program stands still: what waits for it is visible, and it holds up nobody else."""
+"""A receiver whose program stands still: what waits for it is visible, and it holds up no other."""
 
 import signal
 import subprocess

@@ -380,7 +380,7 @@ mod tests {
         assert!(!state.has_found(&stream("amplifier", "here", 2)));
         state.found.insert(sealed.uid().to_string(), sealed);
         assert!(state.has_found(&stream("amplifier", "here", 2)), "it comes in sealed");
-        // Whoever claims the same from another computer is no stream that came in.
+        // A stream of another computer that claims the same did not come in.
         assert!(!state.has_found(&stream("amplifier", "elsewhere", 3)));
         assert!(!state.has_found(&stream("", "here", 4)));
     }

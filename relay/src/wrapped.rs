@@ -139,7 +139,7 @@ impl<'a> Wrapped<'a> {
     }
 }
 
-/// The caller's randomness as HPKE asks for it. It cannot tell of a failure; whoever uses it looks at `failed`.
+/// The caller's randomness as HPKE asks for it. It cannot tell of a failure; its users look at `failed`.
 struct Random<'a> {
     entropy: &'a mut dyn Entropy,
     failed: bool,

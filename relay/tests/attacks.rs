@@ -1,4 +1,4 @@
-//! Messages that somebody changed on the way: none counts, whatever was changed.
+//! Messages that were changed on the way: none counts, whatever was changed.
 //!
 //! `SCHWANN_MUTATIONS=100000` sets how many are tried of each kind.
 

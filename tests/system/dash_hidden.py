@@ -1,4 +1,4 @@
-"""A tab that nobody looks at: its title says within two seconds that there is no contact, although browsers slow its timers down."""
+"""A hidden tab: its title says within two seconds that there is no contact, although browsers slow its timers down."""
 
 import signal
 

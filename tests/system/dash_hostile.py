@@ -1,4 +1,4 @@
-"""Streams that nobody would send on purpose: names with HTML, no numbers, huge markers, a million events."""
+"""Hostile streams: names with HTML, no numbers, huge markers, a million events."""
 
 import json
 import pathlib

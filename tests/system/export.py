@@ -34,7 +34,7 @@ UNKNOWN = {
     "the device, for which the conventions of XDF have no name": {
         f"SIDECAR_KEY_RECOMMENDED {key}" for key in ["DeviceSerialNumber", "SoftwareVersions", "EEGGround"]},
     "filters, of which the conventions do not say whether they are hardware": {"SIDECAR_KEY_RECOMMENDED HardwareFilters"},
-    "landmarks that nobody measured": {
+    "landmarks that were not measured": {
         f"JSON_KEY_RECOMMENDED {key}"
         for part in ["AnatomicalLandmark", "Fiducials"]
         for key in [f"{part}Coordinates", f"{part}CoordinateSystem", f"{part}CoordinateSystemDescription", f"{part}CoordinateUnits"]},

@@ -90,7 +90,7 @@ SEAL = ("ft tunnel", "--once", "fake counter:2@100 --seconds 1|", "play", "docto
 # A demo without a key needs none.
 FAIL = {"full": WRITE, "read-only": WRITE, "keyless": SEAL, "wrong clock": (*SEAL, "demo", "keys status"),
         "alone": ("--once", "--json", "demo", "record", "watch", "doctor", "relay", "hub", "ft mirror")}
-# In every condition: nobody is there.
+# In every condition: no program answers.
 NOWHERE = ("mse check", "mse proxy --inward", "ft tunnel join", "ft get", "ft put", "ft wait", "ft events", "ft publish", "ft dump",
            "ft record", "ft playback", "ft generate")
 

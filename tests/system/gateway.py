@@ -232,7 +232,7 @@ def check_far(lab: Computer, guest: Computer) -> None:
             assert says(waiting, "No plain stream answers at 10.99.0.9 yet"), "a computer that is down is named"
         with lab.gateway("--from", "10.99.0.1"):
             same(original, lab.receives("Far"))
-            assert lab.receives("Strange", 4) is None, "nobody but the named computer brings a stream in"
+            assert lab.receives("Strange", 4) is None, "only the named computer brings a stream in"
             assert Computer(C).receives("Far")["count"] == 1, "a stranger sees the device alone"
     print("ok: plain streams of one named computer are sealed, and its clock is the device's")
 

@@ -144,7 +144,7 @@ def a_network_of_link_local_addresses_alone():
 
 
 def settled(space: str) -> str:
-    """The link-local address, once the system has made sure that it is nobody else's."""
+    """The link-local address, once the system has made sure that no other computer has it."""
     deadline = time.monotonic() + PATIENCE
     while True:
         cards = json.loads(output(f"ip -n {space} -j -6 addr show dev cable"))

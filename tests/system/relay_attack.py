@@ -196,7 +196,7 @@ def hub_attacks() -> None:
 
 
 def earlier_run_is_not_offered() -> None:
-    """The hub gives an earlier run again, block by block, as if it went on: nobody is shown it as a stream of now."""
+    """The hub gives an earlier run again, block by block, as if it went on: no screen shows it as a stream of now."""
     with lab() as (authority, a, b, _):
         hub = Hub(authority)
         _, attacker = taken_over(hub, a)

@@ -167,7 +167,7 @@ def shows(site: Site, pattern: str, *words: str) -> None:
 
 
 def revocation_is_seen() -> None:
-    """The far device is revoked while somebody looks."""
+    """The far device is revoked while its streams are on screen."""
     with lab() as (authority, a, b, _):
         hub = Hub(authority)
         remembers(b, hub.url)

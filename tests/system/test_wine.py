@@ -287,7 +287,7 @@ def test_a_newer_library_takes_the_place_of_one_that_a_program_has_loaded(machin
     ended(send("1"))
     copies = (DRIVE / "users").glob("*/AppData/Local/schwann/lib/*/lsl.dll")
     assert first.poll() is None and newer in [copy.read_bytes() for copy in copies]
-    # Its program keeps the output open for a minute; nobody waits for that.
+    # Its program keeps the output open for a minute; no test waits for that.
     first.kill()
     first.wait(timeout=SECONDS)
 

@@ -225,7 +225,7 @@ impl Gateway {
         }
     }
 
-    /// Whether a plain stream comes from where plain streams are taken from: nobody else may bring one in.
+    /// Whether a plain stream comes from where plain streams are taken from; all others are refused.
     fn is_from_there(&self, info: &StreamInfo) -> bool {
         if self.is_outward {
             return true;

@@ -34,7 +34,7 @@ impl Counter {
         let end = Arc::<AtomicBool>::default();
         let is_over = Arc::clone(&end);
         let thread = thread::spawn(move || {
-            assert!(outlet.wait_for_consumers(1, Some(PATIENCE)), "nobody watches");
+            assert!(outlet.wait_for_consumers(1, Some(PATIENCE)), "no one watches");
             let mut sent = 0_i32;
             while !is_over.load(Ordering::Relaxed) {
                 outlet.push_sample(&[sent], local_clock(), Flush::Now).unwrap();

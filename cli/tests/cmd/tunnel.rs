@@ -64,7 +64,7 @@ pub(crate) fn share(lab: &Lab, more: &[&str]) -> (Running, Running) {
 
 pub(crate) fn join(lab: &Lab, computer: &str, there: &str) -> Running {
     let mut join = at(lab, computer, &["ft", "tunnel", "join", there, "localhost:0"]);
-    // Windows does not tell whose program connects, and the door would let nobody in.
+    // Windows does not tell whose program connects, and the door would refuse everyone.
     if cfg!(windows) {
         join.arg("--others");
     }

@@ -63,7 +63,7 @@ export class Plot {
 
   add(frame) {
     const panel = this.panels.find(panel => panel.view?.generation === frame.generation);
-    // What comes while the picture stands still is for nobody.
+    // What comes while the picture stands still is not drawn.
     if (!panel || (panel.view.until === null && !this.following)) return;
     panel.add(frame, this.following ? this.now - DELAY : this.until);
     this.#drawn.at = 0;

@@ -66,7 +66,7 @@ newcomer=('s/zero, key_0, HASH\(srk, run, epoch_0, px_g/zero, run, HASH(srk, run
   's/^\tsigned_1 = .*/&\n\tleaks key_1/')
 ask revoked 1 c1c0a0a0a0 revoked.vp
 ask newcomer 1 c0c1a0a0a0 revoked.vp "${newcomer[@]}"
-# The next key made from the present one, and a list that nobody signed.
+# The next key made from the present one, and a list without a signature.
 ask derived-key 1 c1c1a0a0a0 revoked.vp 's/generates key_1/key_1 = HASH(key_0)/'
 ask without-list-signature 1 c1c0a0a0a1 revoked.vp "$(unchecked list)"
 

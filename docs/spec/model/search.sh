@@ -8,7 +8,7 @@ kept='s/leaks discovery/_ = HASH(discovery)/'
 # The attacker has it from the beginning.
 known='s/knows private discovery/knows public discovery/'
 listens='s/attacker\[active\]/attacker[passive]/'
-# Whoever has an X25519 public key finds the private one, later.
+# An attacker with an X25519 public key finds the private one, later.
 quantum='s/PUBKEY/PUBKEY[weak from phase 1]/'
 # A reply's key without X25519, and one that is the same for every question of a lab.
 no_agreement='s/label, shared_., /label, /'

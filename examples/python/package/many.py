@@ -9,7 +9,7 @@ import schwann
 async def count(info: schwann.StreamInfo, seconds: float) -> None:
     samples = 0
     with info.open() as stream:
-        # Whoever waits in `async for` comes back when the stream is closed.
+        # A program that waits in `async for` goes on when the stream is closed.
         asyncio.get_running_loop().call_later(seconds, stream.close)
         async for chunk in stream.chunks():
             samples += len(chunk)

@@ -1,7 +1,7 @@
 //! Every rule by which a recorded stream was judged: what was measured, what was allowed, and whether it passed.
 //!
 //! [`troubles`] alone decides what passes. This adds the numbers, also of rules that passed, and says which rules had
-//! nothing to judge by: a certificate must not say well of what nobody looked at.
+//! nothing to judge by: a certificate must not say well of what was not looked at.
 
 use serde_json::{Value, json};
 

@@ -27,7 +27,7 @@ impl Company {
             (true, _) => Ok(None),
             (false, Address::Tcp { .. }) if !door::TELLS_USERS => Err(Problem::with(
                 address,
-                "it would let nobody in: this system does not tell whose program connects, and the buffer is sealed data, for \
+                "it would refuse everyone: this system does not tell whose program connects, and the buffer is sealed data, for \
                  your own programs alone; start it with --others, which lets in every user of this computer",
             )),
             (false, _) => Ok(Some(Arc::default())),

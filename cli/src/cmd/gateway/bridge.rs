@@ -81,7 +81,7 @@ fn told(event: StreamEvent) -> Option<&'static str> {
 }
 
 fn tell(title: &str, what: &str) {
-    // Nobody reads any more: the stream goes on.
+    // No program reads any more: the stream goes on.
     let _ = super::say(&format!("{title}: {what}"));
 }
 

@@ -259,7 +259,7 @@ fn way_out(own: impl Into<IpAddr>, far: impl Into<IpAddr>) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// Nobody's address (RFC 5737).
+/// An address of documentation, which no computer has (RFC 5737).
 const DOCUMENTATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// The same (RFC 3849).
 const DOCUMENTATION_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);

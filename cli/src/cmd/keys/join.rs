@@ -78,7 +78,7 @@ impl Keys {
         let missing: Vec<_> = self.folder.ancestors().take_while(|folder| !folder.exists()).collect();
         let path = self.path("join.try");
         let tried = store::write_private(&path, &[0; MEMBERSHIP_ROOM]);
-        // Whoever then types wrong words leaves nothing behind.
+        // Wrong words then leave nothing behind.
         let _ = fs::remove_file(&path);
         missing.into_iter().for_each(|folder| _ = fs::remove_dir(folder));
         tried.map_err(failed)

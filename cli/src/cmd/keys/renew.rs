@@ -111,7 +111,7 @@ impl Keys {
                 Some(Err(declined)) => format!("{} got no certificate: {}", from.ip(), why_of(declined)),
                 None => continue,
             };
-            // Whoever asks again and again fills no screen.
+            // A device that asks again and again fills no screen.
             if what != told {
                 let mut out = io::stdout().lock();
                 writeln!(out, "{what}")?;

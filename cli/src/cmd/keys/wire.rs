@@ -165,7 +165,7 @@ impl Entrance {
 
     /// The next connection; nothing if there is none now.
     ///
-    /// The versions take turns, so that a crowd over one keeps nobody out who comes over the other.
+    /// The versions take turns, so that a crowd over one does not keep out those who come over the other.
     pub(super) fn next(&mut self) -> Option<(TcpStream, SocketAddr)> {
         for _ in 0..self.listeners.len() {
             self.listeners.rotate_left(1);

@@ -70,7 +70,7 @@ pub(super) fn judge_near(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A member in this network that hears no multicast is found because it is remembered, and by nobody else.
+/// A member in this network that hears no multicast is found only by those who remember it.
 fn judge_multicast(name: &str, view: &Viewed, facts: &Facts, findings: &mut Vec<Finding>) {
     if has_heard_multicast(view) == Some(false) {
         let what = format!(
