@@ -53,7 +53,7 @@ fn plain(error: &str) -> String {
     let kind = number.parse().map(|number| io::Error::from_raw_os_error(number).kind());
     let what_to_do = match kind {
         _ if !rest.is_empty() => "",
-        Ok(io::ErrorKind::NotFound) => "; check how it is written",
+        Ok(io::ErrorKind::NotFound) => "; check how it is written, and that its folder exists",
         Ok(io::ErrorKind::AlreadyExists) => "; existing files are never replaced: name another file",
         Ok(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
             "; make room, or name a file on another disk"
