@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import schwann
-from conftest import PATIENCE, Connect
+from conftest import PATIENCE, Connect, Interrupted
 
 CHANNELS, ROWS = 64, 1000
 RECEIVER = """
@@ -82,7 +82,9 @@ def push_until(outlet: schwann.Outlet, done: Callable[[], object], pushed: int =
     return pushed
 
 
-def test_what_waits_for_a_stalled_receiver_is_visible_and_comes_later(connect: Connect, receiver: Callable[[str], Receiver]) -> None:
+def test_what_waits_for_a_stalled_receiver_is_visible_and_comes_later(
+    connect: Connect, receiver: Callable[[str], Receiver], interrupt: Callable[[], None]
+) -> None:
     outlet, other = connect("EEG", CHANNELS, rate=1000.0)
     stalled = receiver(outlet.info.name)
     assert outlet.wait_for_consumers(2, PATIENCE)
@@ -98,6 +100,10 @@ def test_what_waits_for_a_stalled_receiver_is_visible_and_comes_later(connect: C
     pushed = push_until(outlet, is_behind)
     with pytest.raises(schwann.TimedOutError):
         outlet.flush(0.2)
+    # Only a call that looks for signals ends by one.
+    interrupt()
+    with pytest.raises(Interrupted):
+        outlet.flush(None)
     assert outlet.backlog > 0 and outlet.lost == 0
     while taken < pushed:
         came = len(other.pull(pushed - taken, PATIENCE))
