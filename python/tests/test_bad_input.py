@@ -54,7 +54,7 @@ def test_texts_with_all_else_arrive_as_they_are(connect: Connect) -> None:
 
 
 def test_numpys_numbers_count_channels() -> None:
-    with schwann.Outlet("Numbers", "EEG", np.int64(3), chunk=np.int32(1), buffer=np.uint8(9)) as outlet:
+    with schwann.Outlet("Numbers", "EEG", np.int64(3), chunk=np.int32(1), buffer=np.uint8(9)) as outlet:  # type: ignore[arg-type]
         assert outlet.info.channel_count == 3
 
 
