@@ -60,6 +60,8 @@ class Filter:
 
     def __call__(self, data: NDArray[Any]) -> NDArray[np.float64]:
         """Filters samples × channels; returns as many, as float64. Raises ArgumentError for another shape or for text."""
+        if np.iscomplexobj(data):
+            raise ArgumentError("A filter takes real numbers: give it the real and the imaginary part one after the other.")
         try:
             return self._native.apply(np.ascontiguousarray(np.atleast_2d(data), np.float64))
         except (TypeError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
@@ -11,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from . import _schwann
-from ._errors import ArgumentError
+from ._errors import ArgumentError, Error
 
 if TYPE_CHECKING:
     from ._filter import Filter
@@ -216,9 +217,7 @@ class StreamInfo:
         )
 
     def _description(self) -> ElementTree.Element:
-        root = ElementTree.fromstring(self._whole().xml())
-        found = root.find("desc")
-        return ElementTree.Element("desc") if found is None else found
+        return desc_of(self._whole().xml(), self.name)
 
     def _whole(self) -> _schwann.Info:
         """The description with its metadata."""
@@ -256,7 +255,7 @@ def described(native: _schwann.Info, channels: Sequence[Channel], metadata: Meta
     entries = [(0, "channels", "")] if channels else []
     for channel in channels:
         entries.append((1, "channel", ""))
-        entries += [(2, name, value) for name, value in channel._asdict().items() if value]
+        entries += [(2, name, checked_text(value, name)) for name, value in channel._asdict().items() if value]
     for name, value in metadata.items():
         entries += _entries(0, name, value)
     return native.described(entries)
@@ -274,13 +273,41 @@ def _entries(depth: int, name: str, value: Any) -> Iterator[tuple[int, str, str]
         for key, inner in value.items():
             yield from _entries(depth + 1, key, inner)
     elif isinstance(value, (str, int, float)):
-        yield depth, name, str(value)
+        yield depth, name, checked_text(str(value), name)
     else:
         kind = type(value).__name__
         raise ArgumentError(f"The metadata {name!r} is of the type {kind}: use texts, numbers, dicts and lists.")
 
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
+
+
+def checked_text(text: str, name: str) -> str:
+    """The text. Raises ArgumentError if it has characters that no description can hold."""
+    found = _NOT_IN_XML.search(text)
+    if found is not None:
+        raise ArgumentError(f"{name} has the character {found[0]!r}, which no description can hold: leave it out of {text!r}.")
+    return text
+
+
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def checked_count(value: int, name: str, least: int = 0) -> int:
+    """The value. Raises ArgumentError if it is less than `least`, or more than 32 bits hold."""
+    count = operator.index(value)
+    if not least <= count < 2**31:
+        raise ArgumentError(f"{name} is {count}: give a number from {least} to {2**31 - 1}.")
+    return count
+
+
+def desc_of(xml: str | bytes, name: str) -> ElementTree.Element:
+    """What is below `desc` in a description. Raises Error if the sender wrote what is no XML, as C programs can."""
+    try:
+        found = ElementTree.fromstring(xml).find("desc")
+    except ElementTree.ParseError as error:
+        raise Error(f"The description of {name} is no XML, which its sender must mend: {error}. It is in `.xml` as it came.") from None
+    return ElementTree.Element("desc") if found is None else found
 
 
 def as_value(element: ElementTree.Element) -> Any:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _schwann
 from ._closing import Closing
 from ._errors import ArgumentError
-from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
+from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, checked_count, checked_text, described
 
 
 class Receiver(NamedTuple):
@@ -70,6 +70,10 @@ class Outlet(Closing):
 
         Raises ArgumentError for arguments that no stream can have.
         """
+        for what, text in (("The name", name), ("The type", type), ("The source id", source_id or "")):
+            checked_text(text, what)
+        if isinstance(channels, (int, np.integer)):
+            channels = checked_count(channels, "The number of channels")
         table = _channel_table(channels, unit, type)
         count = channels if isinstance(channels, int) else len(table)
         if not math.isfinite(rate) or rate < 0:
@@ -80,6 +84,9 @@ class Outlet(Closing):
         if source_id is None:
             made_of = "\0".join((name, type, str(count), repr(float(rate)), self._format, platform.node()))
             source_id = hashlib.blake2s(made_of.encode(), digest_size=8).hexdigest()
+        chunk, buffer = checked_count(chunk, "A chunk's length"), checked_count(buffer, "The length of the buffer")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise ArgumentError("Metadata are a dict: its keys name what its values say.")
         native = _schwann.Info(name, type, count, rate, self._format, source_id)
         self._native = _schwann.Outlet(described(native, table, metadata or {}), chunk, buffer)
         self._channel_count = count
@@ -138,7 +145,7 @@ class Outlet(Closing):
 
     def wait_for_consumers(self, count: int = 1, timeout: float | None = None) -> bool:
         """Waits until `count` receivers are connected, and says whether they are."""
-        return self._native.wait_for_consumers(count, timeout)
+        return self._native.wait_for_consumers(checked_count(count, "The number of receivers"), timeout)
 
     def flush(self, timeout: float | None = 5.0) -> None:
         """Waits until the system has taken every sample for every receiver. Raises TimedOutError; nothing is lost then."""
@@ -237,14 +244,21 @@ def as_text(value: Any) -> str:
 def _one_time(times: float | ArrayLike | None) -> float:
     if times is None:
         return 0.0
-    time = np.asarray(times, np.float64)
+    time = _as_times(times)
     if time.size != 1 or not np.isfinite(time).all():
         raise ArgumentError(f"One sample takes one finite time in seconds, not {times!r}.")
     return float(time.reshape(-1)[0])
 
 
+def _as_times(times: float | ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(times, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"Times are numbers of seconds on local_clock(): {error}.") from None
+
+
 def _many_times(times: ArrayLike, count: int) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(times, np.float64)
+    array = np.ascontiguousarray(_as_times(times))
     if array.shape != (count,) or not np.isfinite(array).all():
         raise ArgumentError(f"{count} samples take {count} finite times in seconds, or one, that of the last.")
     return array

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import _schwann
 from ._errors import ArgumentError
-from ._info import Channels, Format, as_value, channels_of
+from ._info import Channels, Format, as_value, channels_of, desc_of
 
 
 class Gap(NamedTuple):
@@ -118,8 +118,7 @@ class RecordedStream:
 
     @property
     def _description(self) -> ElementTree.Element:
-        found = ElementTree.fromstring(self._native.header).find("desc")
-        return ElementTree.Element("desc") if found is None else found
+        return desc_of(self._native.header, self.name)
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a column per channel, indexed by time in seconds. Needs pandas."""

@@ -14,7 +14,7 @@ from ._chunks import Chunks
 from ._closing import Closing
 from ._errors import ArgumentError
 from ._filter import Filter
-from ._info import StreamInfo
+from ._info import StreamInfo, checked_count
 from ._plot import plot
 
 
@@ -80,6 +80,7 @@ class Stream(Closing):
             raise ArgumentError("max_lag is a number of seconds above 0, and only for the policy 'latest'.")
         if filters and (info.format == "string" or any(one.channels != info.channel_count for one in filters)):
             raise ArgumentError(f"Filters take numbers of as many channels as the stream has: {info.channel_count} of {info.format}.")
+        buffer = checked_count(buffer, "The length of the buffer", 1)
         self._filters = tuple(filters)
         self._info = info
         self._clock: Literal["local", "sender"] = clock
@@ -102,8 +103,8 @@ class Stream(Closing):
 
         Raises LostError once nothing can come any more, ClosedError if the stream was closed.
         """
-        if count is not None and count < 0:
-            raise ArgumentError("The number of samples is negative.")
+        if count is not None:
+            count = checked_count(count, "The number of samples")
         if self._is_text:
             texts, times = self._native.pull_strings(count, timeout)
             data = np.empty((len(times), self._info.channel_count), object)
@@ -139,12 +140,12 @@ class Stream(Closing):
 
     def _length(self, seconds: float | None, count: int | None) -> int | None:
         if seconds is None:
-            return None if count is None else max(1, count)
+            return None if count is None else checked_count(count, "A chunk's length", 1)
         if count is not None:
             raise ArgumentError("A chunk's length is given in seconds or as a count, not as both.")
         if not self._info.rate or not seconds > 0:
             raise ArgumentError("Chunks of a length in seconds need a stream with a rate and a length above 0: use count.")
-        return max(1, round(seconds * self._info.rate))
+        return checked_count(round(min(max(1.0, seconds * self._info.rate), 2.0**31)), "A chunk's length in samples", 1)
 
     def flush(self) -> int:
         """Drops what has arrived, and returns how many samples that were."""

@@ -70,7 +70,8 @@ fn push_as<T: Element + Value>(
 /// An array for samples × channels. What is in it does not matter, so a large one is not cleared first.
 fn room<'py, T: Element>(py: Python<'py>, rows: usize, channels: usize) -> PyResult<Bound<'py, PyArray2<T>>> {
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    if rows * channels * size_of::<T>() < CLEARED {
+    let bytes = rows.checked_mul(channels).and_then(|values| values.checked_mul(size_of::<T>()));
+    if bytes.is_some_and(|bytes| bytes < CLEARED) {
         return Ok(PyArray2::zeros(py, [rows, channels], false));
     }
     let empty = EMPTY.import(py, "numpy", "empty")?;
@@ -79,6 +80,7 @@ fn room<'py, T: Element>(py: Python<'py>, rows: usize, channels: usize) -> PyRes
 
 /// Bytes that are cleared faster than numpy is asked not to.
 const CLEARED: usize = 16 * 1024;
+const LARGE_ROWS: usize = CLEARED / size_of::<f64>();
 
 /// Has `fill` put samples into arrays of the caller's.
 ///
@@ -112,7 +114,11 @@ pub(crate) fn filled<'py, T: Element + Send>(
     fill: impl FnOnce(&mut [T], &mut [f64]) -> PyResult<usize>,
 ) -> PyResult<Rows<'py>> {
     let values = room::<T>(py, rows, channels)?;
-    let stamps = PyArray1::<f64>::zeros(py, rows, false);
+    let stamps = match rows {
+        ..LARGE_ROWS => PyArray1::<f64>::zeros(py, rows, false),
+        // As many as there is no memory for are an error of numpy's.
+        LARGE_ROWS.. => room::<f64>(py, rows, 1)?.reshape([rows])?,
+    };
     let count = fill(values.readwrite().as_slice_mut()?, stamps.readwrite().as_slice_mut()?)?;
     if count == rows {
         return Ok((values.into_any(), stamps));

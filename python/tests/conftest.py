@@ -2,7 +2,10 @@
 
 import os
 import pathlib
+import signal
 import tempfile
+import threading
+import types
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -38,3 +41,28 @@ def connect() -> Iterator[Connect]:
     yield connected
     for one in made:
         one.close()
+
+
+class Interrupted(Exception):
+    """Raised by the handler of a signal."""
+
+
+@pytest.fixture
+def interrupt() -> Iterator[Callable[[], None]]:
+    """Has a signal come a moment later; only a call that looks for signals ends by it."""
+
+    def handler(number: int, frame: types.FrameType | None) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    timers: list[threading.Timer] = []
+
+    def soon() -> None:
+        timers.append(threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)))
+        timers[-1].start()
+
+    yield soon
+    for timer in timers:
+        timer.cancel()
+        timer.join()
+    signal.signal(signal.SIGUSR1, before)

@@ -1,0 +1,113 @@
+"""What no stream can have: an exception of the package with a sentence on what to do, and nothing else happens."""
+
+import contextlib
+import datetime
+import inspect
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import schwann
+import schwann.pylsl
+from conftest import PATIENCE, Connect
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chunk": -1},
+        {"chunk": 2**31},
+        {"buffer": -1},
+        {"buffer": 2**40},
+        {"channels": 2**40},
+        {"channels": -1},
+        {"rate": NAN},
+        {"rate": float("inf")},
+        {"metadata": [("amplifier", "X")]},
+        {"metadata": {"note": "a\0b"}},
+        {"metadata": {"outer": [{"note": "\x01"}]}},
+        {"metadata": {"note": "\ud800"}},
+        {"channels": ["Fp1\x02"]},
+        {"channels": 2, "unit": "\x03V"},
+        {"source_id": "id\0"},
+    ],
+)
+def test_an_outlet_that_cannot_be_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(schwann.ArgumentError):
+        schwann.Outlet("Bad", "EEG", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arguments", [("a\0b", "EEG"), ("a\x1b", "EEG"), ("\udc80", "EEG"), ("Bad", "E\0G")])
+def test_names_that_no_description_holds_are_refused(arguments: tuple[str, str]) -> None:
+    with pytest.raises(schwann.ArgumentError, match="leave it out"):
+        schwann.Outlet(*arguments)
+
+
+def test_texts_with_all_else_arrive_as_they_are(connect: Connect) -> None:
+    text = "<µV & \t\n]]> \U0001f9e0"
+    outlet, _ = connect("EEG", ["Fp1 <&>"], metadata={"note": text})
+    found = schwann.resolve(name=outlet.info.name, timeout=PATIENCE)[0]
+    assert found.metadata["note"] == text and found.channels.labels == ["Fp1 <&>"]
+
+
+def test_numpys_numbers_count_channels() -> None:
+    with schwann.Outlet("Numbers", "EEG", np.int64(3), chunk=np.int32(1), buffer=np.uint8(9)) as outlet:  # type: ignore[arg-type]
+        assert outlet.info.channel_count == 3
+
+
+@pytest.mark.parametrize("times", ["now", ["a"], 1j, datetime.datetime(2026, 1, 1), [1.0, 2.0], NAN, [[None]]])
+def test_times_that_are_none_are_refused(connect: Connect, times: object) -> None:
+    outlet, stream = connect("EEG", 2)
+    with pytest.raises(schwann.ArgumentError):
+        outlet.push([1.0, 2.0], times)  # type: ignore[arg-type]
+    with pytest.raises(schwann.ArgumentError):
+        outlet.push(np.ones((3, 2)), times)  # type: ignore[arg-type]
+    outlet.push([3.0, 4.0])
+    assert stream.pull(1, PATIENCE).data.tolist() == [[3.0, 4.0]]
+
+
+def test_counts_that_are_none_are_refused(connect: Connect) -> None:
+    outlet, stream = connect("EEG", 1, rate=100.0)
+    calls: list[Callable[[], object]] = [
+        lambda: stream.pull(-1),
+        lambda: stream.pull(2**62, 0.0),
+        lambda: stream.chunks(count=0),
+        lambda: stream.chunks(count=-3),
+        lambda: stream.chunks(seconds=1e30),
+        lambda: outlet.wait_for_consumers(-1),
+        lambda: outlet.info.open(buffer=0),
+        lambda: outlet.info.open(buffer=2**40),
+        lambda: schwann.Filter.lowpass(10.0, 100.0, 1)(np.ones((2, 1)) * 1j),
+    ]
+    for call in calls:
+        with pytest.raises(schwann.ArgumentError):
+            call()
+            pytest.fail(inspect.getsource(call))
+
+
+@pytest.mark.parametrize(("channels", "format"), [(1, "int8"), (3, "float32")])
+def test_more_samples_than_memory_are_an_error_and_no_panic(connect: Connect, channels: int, format: str) -> None:
+    outlet, stream = connect("Values", channels, format=format)
+    for count in (2**62, 2**61 - 1, 2**47):
+        with pytest.raises((MemoryError, ValueError)):
+            stream._native.pull(count, 0.0)
+    # There may be memory for the values, and none for the times.
+    with contextlib.suppress(MemoryError):
+        stream._native.pull(2**34, 0.0)
+    outlet.push(np.ones((2, channels)))
+    assert stream.pull(2, PATIENCE).data.tolist() == [[1] * channels] * 2
+
+
+def test_a_description_that_is_no_xml_is_told() -> None:
+    sender = schwann.pylsl.StreamInfo("Broken", "EEG", source_id="broken")
+    sender.desc().append_child_value("note", "\x01")
+    outlet = schwann.pylsl.StreamOutlet(sender)
+    found = schwann.resolve(source_id="broken", timeout=PATIENCE)[0]
+    for ask in (lambda: found.channels, lambda: found.metadata):
+        with pytest.raises(schwann.Error, match="Broken is no XML"):
+            ask()
+    assert "Broken" in found.xml
+    del outlet
