@@ -85,6 +85,12 @@ export class Plot {
 
   isInGutter(x) { return x < this.#left; }
 
+  /** The panel whose strip is there, which shows which lanes are in sight; null for none. */
+  stripAt({ x, y }) {
+    const panel = x >= this.#left + this.#width ? this.panelAt(y) : null;
+    return panel?.sight ? panel : null;
+  }
+
   get #left() { return Math.round(GUTTER * this.#ratio); }
   get #width() { return Math.max(this.#canvas.width - this.#left - Math.round(PAD * this.#ratio), 10); }
   get #x() { return time => this.#left + (time - this.#edge + this.window) / this.window * this.#width; }
