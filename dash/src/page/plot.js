@@ -47,8 +47,12 @@ export class Plot {
 
   get following() { return this.until === null; }
 
-  /** The time of day is so many seconds ahead of the lab's clock; what is less than a hair's breadth is noise. */
-  setWall(offset) { if (this.#wall === null || Math.abs(offset - this.#wall) > 0.0005) this.#wall = offset; }
+  /** The time of day is so many seconds ahead of the lab's clock; what is less than a hair's breadth is noise. True if it is another one. */
+  setWall(offset) {
+    const isOther = this.#wall === null || Math.abs(offset - this.#wall) > 0.0005;
+    if (isOther) this.#wall = offset;
+    return isOther;
+  }
 
   /** Time of day of a time on the lab's clock, in seconds since 1970; null while it is not known. */
   wallOf(time) { return this.#wall === null ? null : time + this.#wall; }
