@@ -26,6 +26,7 @@ from dash_hook import check_hook
 from dash_hostile import check_hostile_streams
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
 from dash_lan import check_lan
+from dash_limits import check_limits
 from dash_looks import check_dash_looks
 from dash_many import check_thousand
 from dash_others import check_others
@@ -308,6 +309,7 @@ def main() -> None:
     check_dash_looks()
     check_rail()
     check_web()
+    check_limits()
     check_record()
     check_record_kept()
     check_recording()
