@@ -10,7 +10,7 @@ from dash_words import Feeder
 from pixels import Part, Picture
 
 EDGES = {"left": 112, "top": 34, "right": 22, "bottom": 44}   # of the canvas, beside the traces: names, events, strip, ribbon and axis
-ROW = "#streams .stream:has(.row)"
+ROW = "#streams .stream.chosen"   # of the signal; that of its markers may be listed first
 LIVE = "document.querySelectorAll('#streams .health.live').length"
 
 
