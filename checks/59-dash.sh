@@ -6,5 +6,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need chromium
 python_packages
-build -p schwann-cli --bin schwann --example send_lab
+build -p schwann-cli --bin schwann --example send_lab --example read_code
 PYTHONPATH=tests/tools exec python3 tests/system/dash.py "$built" "$SCHWANN_STATE" "$(find "$packages" -name axe.min.js | head -n 1)"

@@ -181,18 +181,24 @@ impl Browser<'_> {
     }
 
     fn show(&mut self, wish: &Wish) -> Result<(), Error> {
-        let before = self.views.remove(&wish.view);
-        if self.views.len() >= MAX_VIEWS {
-            return Ok(());
-        }
-        let monitor = self.lab.row(wish.stream);
-        let Some(mut view) = monitor.and_then(|monitor| View::open(wish, monitor, before)) else {
-            return Ok(());
+        let mut view = match self.open_view(wish) {
+            Ok(view) => view,
+            Err(reason) => return self.reply(None, Err(reason), Value::Null),
         };
         let description = view.describe(wish);
         self.views.insert(wish.view, view);
         self.send(description)?;
         self.send_traces()
+    }
+
+    fn open_view(&mut self, wish: &Wish) -> Result<View, Reason> {
+        let before = self.views.remove(&wish.view);
+        if self.views.len() >= MAX_VIEWS {
+            return Err(format!("A page shows {MAX_VIEWS} streams at most."));
+        }
+        let unknown = || format!("There is no stream {}.", wish.stream);
+        let monitor = self.lab.row(wish.stream).ok_or_else(unknown)?;
+        View::open(wish, monitor, before).ok_or_else(|| String::from(NOT_SHOWN))
     }
 
     fn send_traces(&mut self) -> Result<(), Error> {
@@ -282,6 +288,7 @@ fn is_due(next: &mut Instant, interval: Duration) -> bool {
 }
 
 const BUSY: &str = "The recorder has not done yet what it was told before.";
+const NOT_SHOWN: &str = "Streams of numbers are shown, in a window of so many seconds.";
 const ANALYSIS_INTERVAL: Duration = Duration::from_secs(1);
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
 /// Above so many streams the list comes less often.

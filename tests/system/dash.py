@@ -17,6 +17,7 @@ import websocket
 from chromium import Page, wait_for
 from dash_axe import check_axe_rules
 from dash_calm import check_calm
+from dash_code import check_code
 from dash_door import check_other_user, check_strangers, check_token, enter
 from dash_gone import check_gone
 from dash_hands import check_hands
@@ -25,6 +26,8 @@ from dash_hook import check_hook
 from dash_hostile import check_hostile_streams
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
 from dash_lan import check_lan
+from dash_limits import check_limits
+from dash_looks import check_dash_looks
 from dash_many import check_thousand
 from dash_others import check_others
 from dash_phone import check_phone
@@ -32,6 +35,8 @@ from dash_rail import check_rail
 from dash_record import check_record
 from dash_record_kept import check_record_kept
 from dash_recording import check_recording
+from dash_strip import check_strip_and_reference
+from dash_truth import check_truth
 from dash_types import check_types
 from dash_web import check_web
 from dash_words import check_words
@@ -300,15 +305,20 @@ def main() -> None:
             page.close()
     check_hands()
     check_words()
+    check_strip_and_reference()
+    check_dash_looks()
     check_rail()
     check_web()
+    check_limits()
     check_record()
     check_record_kept()
     check_recording()
     check_calm()
     check_hidden()
     check_gone()
+    check_truth()
     check_lan()
+    check_code()
     check_phone()
     check_hook()
     check_others()

@@ -9,6 +9,7 @@ import tempfile
 
 from chromium import wait_for
 from dash_lab import SESSION, STATE, dashboard, expect, sender
+from dash_looks import check_flat, check_looks, shown
 from firefox import Firefox
 
 PICTURE = "document.getElementById('plot').toDataURL()"
@@ -43,14 +44,28 @@ def check_hands(page: Firefox) -> None:
     page.wait(f"/^recorded /.test({STATUS})", "and ends", 30)
 
 
+def open_firefox(url: str) -> Firefox:
+    page = Firefox()
+    print(f"   Firefox {page.version}")
+    page.open(url)
+    return page
+
+
+def check_same_looks() -> None:
+    """What is measured in pictures of Chromium is so here, too."""
+    with shown(open_firefox) as (page, process, source, url):
+        def resize(width: int, height: int) -> None:
+            page.call("browsingContext.setViewport", context=page.context, viewport={"width": width, "height": height})
+        check_looks(page, process, source, resize, themes=("light",))
+        check_flat(page, url)
+
+
 def check_firefox() -> None:
     folder = pathlib.Path(tempfile.mkdtemp())
     with dashboard("--no-browser", "--session", SESSION, "--folder", str(folder)) as (url, process), sender() as source:
         source.stdout.readline()
-        page = Firefox()
+        page = open_firefox(url)
         try:
-            print(f"   Firefox {page.version}")
-            page.open(url)
             check_plot(page)
             check_hands(page)
             expect(len(list(folder.glob("*.xdf"))) == 1, "there is one file")
@@ -61,6 +76,7 @@ def check_firefox() -> None:
             page.wait("!document.body.classList.contains('cut-off')", "and goes on with the program", 20)
         finally:
             page.close()
+    check_same_looks()
     expect(True, "the dashboard is whole in Firefox")
 
 

@@ -36,8 +36,11 @@ class Program:
 
     def ask(self, answer: str, **message) -> dict:
         self.socket.send(json.dumps(message))
-        while (found := json.loads(self.socket.recv()))["type"] not in (answer, "refused"):
-            pass
+        until = time.monotonic() + 60
+        # Traces come between answers, as bytes.
+        while isinstance(text := self.socket.recv(), bytes) or (found := json.loads(text))["type"] not in (answer, "refused"):
+            if time.monotonic() > until:
+                expect(False, f"{answer} is the answer to a message", message)
         return found
 
     def samples(self, first: int, count: int) -> list[list[float]]:

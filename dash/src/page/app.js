@@ -87,7 +87,8 @@ function cutOff(text) {
 }
 
 function takeStreams(message) {
-  if (message.wall !== null) plot.setWall(message.wall - message.now);
+  // A clock that was set tells other times of day, of what was before as well.
+  if (message.wall !== null && plot.setWall(message.wall - message.now)) listEvents();
   element("offline").hidden = true;
   document.body.classList.remove("cut-off");
   state.streams = message.streams;
@@ -166,9 +167,13 @@ function takeMarkers(message) {
   // Of a recording, these are all that are in sight.
   plot.events = [...(tape.isOpen ? [] : plot.events), ...message.markers].slice(-EVENTS_KEPT);
   tape.tellEvents(message.is_all);
+  listEvents();
+  arrangeView();
+}
+
+function listEvents() {
   const names = namesOf();
   events.update(plot.events, id => names.get(id) ?? "", time => plot.wallOf(time));
-  arrangeView();
 }
 
 /** Without traces the events have the room to themselves; without either there is nothing to see. */

@@ -53,14 +53,17 @@ export class Hands {
     const place = this.#plot.placeOf(event), panel = this.#plot.panelAt(place.y);
     if (panel && panel !== this.#views.active) this.#views.activate(panel);
     this.#drag = { x: event.offsetX, y: event.offsetY, until: this.#plot.until ?? this.#plot.edge, first: panel?.first ?? 0, panel, far: false,
-      gutter: this.#plot.isInGutter(place.x) };
+      gutter: this.#plot.isInGutter(place.x), strip: this.#plot.stripAt(place) };
     this.#canvas.setPointerCapture(event.pointerId);
+    this.#drag.strip?.goTo(place.y);
   }
 
   #move(event) {
     const plot = this.#plot, drag = this.#drag;
     plot.cursor = plot.placeOf(event);
+    this.#canvas.classList.toggle("in-strip", Boolean(drag ? drag.strip : plot.stripAt(plot.cursor)));
     if (!drag) return;
+    if (drag.strip) return drag.strip.goTo(plot.cursor.y);
     const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
     drag.far ||= Math.hypot(dx, dy) > 4;
     if (!drag.far || drag.gutter) return;

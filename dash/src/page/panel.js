@@ -120,6 +120,12 @@ export class Panel {
     return count > shown;
   }
 
+  /** Brings those lanes into sight which the strip at the right has at this height. */
+  goTo(y) {
+    const { count, shown } = this.lanes(), { top, height } = this.box;
+    this.scroll((y - top) / height * count - shown / 2 - this.#place);
+  }
+
   /** The lanes that are in sight; worked out anew only when something is to be drawn in another way. */
   #visible(theme) {
     const key = [this.ring, this.ring.version, this.box, theme];

@@ -47,8 +47,12 @@ export class Plot {
 
   get following() { return this.until === null; }
 
-  /** The time of day is so many seconds ahead of the lab's clock; what is less than a hair's breadth is noise. */
-  setWall(offset) { if (this.#wall === null || Math.abs(offset - this.#wall) > 0.0005) this.#wall = offset; }
+  /** The time of day is so many seconds ahead of the lab's clock; what is less than a hair's breadth is noise. True if it is another one. */
+  setWall(offset) {
+    const isOther = this.#wall === null || Math.abs(offset - this.#wall) > 0.0005;
+    if (isOther) this.#wall = offset;
+    return isOther;
+  }
 
   /** Time of day of a time on the lab's clock, in seconds since 1970; null while it is not known. */
   wallOf(time) { return this.#wall === null ? null : time + this.#wall; }
@@ -84,6 +88,12 @@ export class Plot {
   get secondsPerPixel() { return this.window / this.#width * this.#ratio; }
 
   isInGutter(x) { return x < this.#left; }
+
+  /** The panel whose strip is there, which shows which lanes are in sight; null for none. */
+  stripAt({ x, y }) {
+    const panel = x >= this.#left + this.#width ? this.panelAt(y) : null;
+    return panel?.sight ? panel : null;
+  }
 
   get #left() { return Math.round(GUTTER * this.#ratio); }
   get #width() { return Math.max(this.#canvas.width - this.#left - Math.round(PAD * this.#ratio), 10); }

@@ -6,7 +6,7 @@ import { isWrong, stateOf, wordOf } from "./health.js";
 const part = id => document.getElementById(id);
 
 export class Recording {
-  #lab; #announce; #dialog = part("record-dialog"); #streams = []; #status = null; #wrong = new Set(); #remarks = 0; #isLost = false;
+  #lab; #announce; #dialog = part("record-dialog"); #streams = []; #status = null; #wrong = new Set(); #remarks = 0; #isLost = false; #worry = null;
 
   /** `announce(text)` says something to all ears. */
   constructor(lab, announce) {
@@ -35,7 +35,15 @@ export class Recording {
       : failure ?? ended?.path ?? `Recordings go to ${status.folder}`;
     remarks.slice(this.#remarks).forEach(remark => this.#notify(remark));
     this.#remarks = remarks.length;
+    this.#tellWorry(failure, recording);
     if (recording) this.#watch(streams); else this.#wrong.clear();
+  }
+
+  /** Says once that a recording has failed, or that the disk will end it. A page that comes later finds it at the top. */
+  #tellWorry(failure, recording) {
+    const worry = failure ?? (recording?.is_short ? "little disk" : ""), isNews = worry && this.#worry !== null && worry !== this.#worry;
+    this.#worry = worry;
+    if (isNews) this.#notify(failure ? `Recording failed: ${failure}` : `Little disk is left for the recording: ${size(recording.free_bytes)}.`);
   }
 
   /** Nothing is known of the recorder now. */
