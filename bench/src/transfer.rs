@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::agent::Agent;
 use crate::clock::now_ns;
 use crate::line::{self, Line};
+use crate::other::Other;
 use crate::record::{Role, Subject};
 use crate::worker::{Event, Job, Order, ReceiverReport, SenderReport, Side, Task};
 use crate::workload::Workload;
@@ -31,9 +31,6 @@ pub(crate) struct Outcome {
 /// Why a transfer gave no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransferError {
-    /// The agent on the other computer does not do its part; its own words, or the network's.
-    #[error("the agent: {0}")]
-    Agent(String),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -53,20 +50,12 @@ pub(crate) enum TransferError {
 
 /// Where the two ends of a transfer run.
 pub(crate) enum Ends<'a> {
-    /// The sender here; what it sends goes to the agent's computer.
-    Agent(&'a mut Agent),
     /// Both on this computer, over loopback.
     Here,
     /// In two network namespaces.
     Line(&'a Line),
-}
-
-/// A measuring process, here or elsewhere.
-pub(crate) trait End {
-    /// Tells it.
-    fn say(&mut self, order: Order) -> Result<(), TransferError>;
-    /// Waits until it says something.
-    fn hear(&mut self) -> Result<Event, TransferError>;
+    /// The sender here; what it sends goes to another computer.
+    Other(&'a Other),
 }
 
 /// Runs `workload` with `subject` in new processes of this program, with files in `scratch`.
@@ -82,10 +71,10 @@ pub(crate) fn transfer(
 ) -> Result<Outcome, TransferError> {
     let run = Private::new(workload, subject, scratch);
     match ends {
-        Ends::Agent(agent) if workload.timed => remote::there_and_back(&run, agent),
-        Ends::Agent(agent) => remote::there(&run, agent),
         Ends::Here => run.between(Ipv4Addr::LOCALHOST, &[], &[]),
         Ends::Line(line) => run.between(line::NEAR, &line.near(), &line.far()),
+        Ends::Other(other) if workload.timed => remote::there_and_back(&run, other),
+        Ends::Other(other) => remote::there(&run, other),
     }
 }
 
@@ -151,23 +140,23 @@ impl<'a> Private<'a> {
         for receiver in &mut receivers {
             let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
         }
-        conduct(&mut source, &mut receivers.iter_mut().map(|one| one as &mut dyn End).collect::<Vec<_>>())
+        conduct(&mut source, &mut receivers)
     }
 }
 
 /// Lets connected processes measure, and gathers what they did.
-fn conduct(sender: &mut Process, receivers: &mut [&mut dyn End]) -> Result<Outcome, TransferError> {
-    sender.say(Order::Go)?;
+fn conduct(sender: &mut Process, receivers: &mut [Process]) -> Result<Outcome, TransferError> {
+    sender.say(&Order::Go);
     let Event::Sent { total } = sender.hear()? else { return Err(out_of_turn()) };
     for receiver in receivers.iter_mut() {
-        receiver.say(Order::Sent { total })?;
+        receiver.say(&Order::Sent { total });
     }
     let mut reports = Vec::new();
     for receiver in receivers {
         let Event::Received(report) = receiver.hear()? else { return Err(out_of_turn()) };
         reports.push(report);
     }
-    sender.say(Order::Finish)?;
+    sender.say(&Order::Finish);
     let Event::Finished(report) = sender.hear()? else { return Err(out_of_turn()) };
     Ok(Outcome { sender: report, receivers: reports })
 }

@@ -8,6 +8,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::{BufRead, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::payload::Tally;
 use crate::sealed::paired;
 use crate::suite::Effort;
 use crate::workload::{Transport, Workload};
-use crate::{aead, mse};
+use crate::{aead, mse, other};
 
 mod echo;
 pub(crate) mod link;
@@ -35,8 +36,13 @@ pub(crate) fn run_if_worker() {
     if let Err(reason) = &outcome {
         emit(&Event::Failed { reason: reason.to_string() });
     }
-    // No destructors: the measurement is over, and a library that hangs on exit must not hang the run.
-    std::process::exit(i32::from(outcome.is_err()));
+    leave(i32::from(outcome.is_err()));
+}
+
+/// Ends without destructors: the measurement is over, and a library that hangs on exit must not hang the run.
+fn leave(code: i32) -> ! {
+    other::clear();
+    std::process::exit(code)
 }
 
 /// What a worker is there for.
@@ -44,6 +50,10 @@ pub(crate) fn run_if_worker() {
 pub(crate) enum Job {
     /// Seals and opens its own block, so many times.
     Aead(usize),
+    /// An end of a transfer on another computer.
+    Errand(Box<other::Errand>),
+    /// Says what its computer is and which builds these libraries are of.
+    Introduce(Vec<PathBuf>),
     /// The other end of connections of MSE.
     Mse(mse::Task),
     /// One of the two processes that hold streams side by side.
@@ -116,6 +126,8 @@ pub(crate) enum Event {
     },
     /// Figures, as the lines of a record.
     Figures(Vec<String>),
+    /// What its computer is, and has.
+    Introduced(other::Introduction),
     /// It can be connected to here.
     Listening(SocketAddr),
     /// When each push of each stream began, ns.
@@ -210,6 +222,11 @@ fn run() -> Result<(), Reason> {
             emit(&Event::Spent(own, processor));
             Ok(())
         }
+        Job::Errand(errand) => transfer(&errand.unpack()?, &orders),
+        Job::Introduce(libraries) => {
+            emit(&Event::Introduced(other::introduce(&libraries)?));
+            Ok(())
+        }
         Job::Mse(task) => mse::work(&task),
         Job::Paired(task) => paired::run_end(&task, &orders),
         Job::Shaped(effort) => {
@@ -266,7 +283,7 @@ impl Orders {
                 }
             }
             // The coordinator is gone, or speaks nonsense: nothing measured now will be read.
-            std::process::exit(3);
+            leave(3);
         });
         Self { total, queue }
     }

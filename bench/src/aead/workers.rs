@@ -13,7 +13,7 @@ use super::measure::FEWEST;
 use super::{KEY, Workload};
 use crate::record::Reading;
 use crate::statistics::median;
-use crate::transfer::{End, Place, Process};
+use crate::transfer::{Place, Process};
 use crate::worker::{Event, Job};
 
 /// Measures every strategy with 1, 2, 4 and 8 workers.

@@ -13,7 +13,7 @@ use super::{count, figure, judged};
 use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
-use crate::transfer::{End, Place, Process};
+use crate::transfer::{Place, Process};
 use crate::worker::{Event, Job};
 
 /// Starts this program again in a network namespace whose loopback interface is shaped.

@@ -13,7 +13,7 @@ use crate::clock::now_ns;
 use crate::gateway::Gateway;
 use crate::record::KEYS;
 use crate::statistics::median;
-use crate::transfer::{End as _, Place, Process, discovery};
+use crate::transfer::{Place, Process, discovery};
 use crate::worker::{Event, Job, Order};
 
 /// What one restart measured, per stream: in the clear, in the clear again, sealed.
@@ -113,7 +113,7 @@ fn observe(sender: &mut Process, receivers: &mut [Process]) -> Result<Restart, R
     for receiver in &mut *receivers {
         let Event::Open = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
     }
-    sender.say(Order::Go)?;
+    sender.say(&Order::Go);
     let Event::Pushed(begun) = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
     let mut latencies: [Vec<f64>; ENDS] = core::array::from_fn(|_| Vec::new());
     for receiver in receivers {
