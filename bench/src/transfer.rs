@@ -101,6 +101,7 @@ impl<'a> Private<'a> {
     fn task(&self, side: Side, sender: Ipv4Addr, listen: Ipv4Addr) -> Task {
         Task {
             side,
+            name: "SchwannBench".to_owned(),
             transport: self.subject.transport.clone(),
             workload: self.workload.clone(),
             source_id: self.session.clone(),
@@ -121,7 +122,7 @@ impl<'a> Private<'a> {
         std::fs::rename(&fresh, &config).map_err(TransferError::Setup)?;
         let environment = Some(&self.subject.environment);
         let place = Place { enter, environment, files: Some((&config, self.scratch)) };
-        Process::start(&Job::Transfer(Box::new(task.clone())), &place, self.patience)
+        Process::start(&Job::Transfer(vec![task.clone()]), &place, self.patience)
     }
 
     /// From a sender at `sender`, started behind the words `near`, to receivers started behind the words `far`.
@@ -137,15 +138,26 @@ impl<'a> Private<'a> {
         let consumers = self.workload.consumers;
         let mut receivers =
             (0..consumers).map(|_| self.start(&task, far)).collect::<Result<Vec<Process>, _>>()?;
-        for receiver in &mut receivers {
-            let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
-        }
-        conduct(&mut source, &mut receivers)
+        Outcome::of(conduct(&mut source, &mut receivers)?)
     }
 }
 
-/// Lets connected processes measure, and gathers what they did.
-fn conduct(sender: &mut Process, receivers: &mut [Process]) -> Result<Outcome, TransferError> {
+impl Outcome {
+    /// Of one stream.
+    fn of((sent, receivers): (Vec<SenderReport>, Vec<ReceiverReport>)) -> Result<Self, TransferError> {
+        let sender = sent.into_iter().next().ok_or_else(out_of_turn)?;
+        Ok(Self { sender, receivers })
+    }
+}
+
+/// Lets processes measure as soon as they are connected, and gathers what they did with each stream.
+pub(crate) fn conduct(
+    sender: &mut Process,
+    receivers: &mut [Process],
+) -> Result<(Vec<SenderReport>, Vec<ReceiverReport>), TransferError> {
+    for receiver in receivers.iter_mut() {
+        let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
+    }
     sender.say(&Order::Go);
     let Event::Sent { total } = sender.hear()? else { return Err(out_of_turn()) };
     for receiver in receivers.iter_mut() {
@@ -154,11 +166,11 @@ fn conduct(sender: &mut Process, receivers: &mut [Process]) -> Result<Outcome, T
     let mut reports = Vec::new();
     for receiver in receivers {
         let Event::Received(report) = receiver.hear()? else { return Err(out_of_turn()) };
-        reports.push(report);
+        reports.extend(report);
     }
     sender.say(&Order::Finish);
     let Event::Finished(report) = sender.hear()? else { return Err(out_of_turn()) };
-    Ok(Outcome { sender: report, receivers: reports })
+    Ok((report, reports))
 }
 
 /// Stops every transfer of this process at the next signal from the terminal; what is done stays.
@@ -174,7 +186,7 @@ pub(crate) fn interrupted() -> bool {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-fn out_of_turn() -> TransferError {
+pub(crate) fn out_of_turn() -> TransferError {
     TransferError::Worker("spoke out of turn".to_owned())
 }
 

@@ -25,16 +25,15 @@ pub(super) fn there_and_back(run: &Private<'_>, other: &Other) -> Result<Outcome
     let Event::Finished(_) = echo.hear()? else { return Err(out_of_turn()) };
     sender.say(&Order::Finish);
     let Event::Finished(report) = sender.hear()? else { return Err(out_of_turn()) };
-    Ok(Outcome { sender: report, receivers: vec![received] })
+    Outcome::of((report, received))
 }
 
 /// To a receiver on the other computer, which counts on its own clock.
 pub(super) fn there(run: &Private<'_>, other: &Other) -> Result<Outcome, TransferError> {
     let mut sender = run.start(&run.task(Side::Sender, other.here, other.here), &[])?;
     let Event::Ready { ports } = sender.hear()? else { return Err(out_of_turn()) };
-    let mut receiver = start(run, other, Side::Receiver { ports }, other.here)?;
-    let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
-    conduct(&mut sender, &mut [receiver])
+    let receiver = start(run, other, Side::Receiver { ports }, other.here)?;
+    Outcome::of(conduct(&mut sender, &mut [receiver])?)
 }
 
 /// Starts an end on the other computer, which takes the samples of this one.
