@@ -1,5 +1,5 @@
-# The benchmark between two computers, which are network namespaces here: over lines of its own with delay and loss, and with
-# an agent. Every run checks its own result, sealed and plain; no speed is judged.
+# The benchmark between two computers, which are network namespaces here: over lines of its own with delay and loss, and by
+# the same program on another. Every run checks its own result, sealed and plain; no speed is judged.
 # debian: iproute2
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
@@ -9,7 +9,7 @@ libraries
 build -p schwann-bench
 bench="$built/schwann-bench"
 results=$(mktemp -d) here=schwann-h-$$ there=schwann-t-$$
-trap 'kill ${agent_pid:-} 2> /dev/null || true; ip netns del "$here" || true; ip netns del "$there" || true
+trap 'ip netns del "$here" || true; ip netns del "$there" || true
       rm -rf "$results"' EXIT
 libraries=(--ours "$SCHWANN_LIBLSL" --vs "$REAL_LIBLSL_118")
 
@@ -21,22 +21,17 @@ grep -q "as root" "$results/refusal" || { cat "$results/refusal"; exit 1; }
 "$bench" lsl network --quick --trial --no-null --only wifi-64ch "${libraries[@]}" --out "$results/lines"
 awk -F '\t' '$3 == "line_lost_frames" && $10 ~ /[1-9]/ { lost = 1 } END { exit !lost }' "$results/lines/record.tsv" || { echo "the radio lost no frame"; exit 1; }
 
-# Another computer, with an agent; the first token that is tried is wrong.
+# Another computer: the same program there, over the standard streams of a command.
 for space in "$here" "$there"; do ip netns add "$space"; ip -n "$space" link set lo up; done
 ip link add cable netns "$here" type veth peer name cable netns "$there"
 ip -n "$here" addr add 10.98.0.1/24 dev cable; ip -n "$here" link set cable up
 ip -n "$there" addr add 10.98.0.2/24 dev cable; ip -n "$there" link set cable up
-coproc agent { exec ip netns exec "$there" "$bench" agent --no-null "${libraries[@]}" 2>&1; }
-# Both are gone from the shell once it has ended.
-# shellcheck disable=SC2154 # coproc sets it
-agent_pid=$agent_PID
-# shellcheck disable=SC2154
-until read -r line <&"${agent[0]}" && [[ $line == *"--token "* ]]; do :; done
-token=${line##*--token }
-campaign() { ip netns exec "$here" "$bench" lsl network --agent 10.98.0.2:16580 --quick --trial --no-null "${libraries[@]}" "$@"; }
-[[ $token == a* ]] && other=b || other=a
-campaign --token "$other${token:1}" --out "$results/stranger" 2> "$results/refusal" \
-  && { echo "a stranger's token was taken"; exit 1; }
-grep -q "does not take this token" "$results/refusal" || { cat "$results/refusal"; exit 1; }
-campaign --token "$token" --only there-and-back --out "$results/agent"
-wait "$agent_pid"
+campaign() { ip netns exec "$here" "$bench" lsl network --between 10.98.0.1 10.98.0.2 --quick --trial --no-null "${libraries[@]}" "$@"; }
+campaign --other "false" --out "$results/stranger" 2> "$results/refusal" && { echo "no computer was taken for one"; exit 1; }
+grep -q -- "--other takes the words" "$results/refusal" || { cat "$results/refusal"; exit 1; }
+campaign --other "ip netns exec $there" --only there --out "$results/other"
+for cell in there-and-back-64ch-1000hz there-flow; do
+  grep -q "^$cell"$'\tschwann-sealed\t' "$results/other/record.tsv" || { echo "$cell was not measured sealed"; exit 1; }
+done
+find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'schwann-bench-[0-9]*' -newer "$results" -print -quit | grep . && { echo "keys were left behind"; exit 1; }
+exit 0

@@ -25,7 +25,6 @@ pub(crate) use workload::{KEY, Workload};
 
 use crate::Reason;
 use crate::record::Reading;
-use crate::statistics::median;
 use crate::step::Step;
 use crate::suite::{Asked, Missing};
 
@@ -124,8 +123,7 @@ fn gain(
         reading("open, gain", longer(&general, 1)),
         reading("seal, against itself", longer(&again, 0)),
         reading("open, against itself", longer(&again, 1)),
-        reading("gain, the larger", best)
-            .held_against(format!(">= {WORTH_KEEPING}"), Some(best >= WORTH_KEEPING)),
+        reading("gain, the larger", best).limited(format!(">= {WORTH_KEEPING}")),
     ])
 }
 
@@ -160,10 +158,9 @@ fn mixed_lengths(step: &str, rounds: usize) -> Readings {
             }
             let name = format!("{direction}, headers of {} B, of equal lengths' speed", work.aad.len());
             let is_judged = !work.aad.is_empty() && shares.len() >= FEWEST;
-            let met = median(&shares) >= LEAST_MIXED;
             let reading = Reading::named(step, &subject, &name, "%", shares);
             readings.push(match is_judged {
-                true => reading.held_against(format!(">= {LEAST_MIXED}"), Some(met)),
+                true => reading.limited(format!(">= {LEAST_MIXED}")),
                 false => reading,
             });
         }

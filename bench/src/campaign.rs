@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use crate::agent::Agent;
 use crate::line::{Carried, Line};
+use crate::other::Other;
 use crate::record::{Manifest, Reading, Records, Role, Subject, load, unix_time};
 use crate::scenario::drift::check_drift;
 use crate::scenario::{Cell, CheckFailure, Route, check};
@@ -30,7 +30,7 @@ pub(crate) enum CampaignError {
     Subject(String, String, String),
 }
 
-/// Runs every run of `cells` that is not in `records` yet, with the agent if some of them need it.
+/// Runs every run of `cells` that is not in `records` yet, with another computer if some of them need it.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub(crate) enum CampaignError {
 pub(crate) fn run(
     cells: &[Cell],
     records: &mut Records,
-    mut agent: Option<&mut Agent>,
+    other: Option<&Other>,
     progress: &mut dyn Write,
 ) -> Result<(), CampaignError> {
     let scratch = records.folder().join("scratch");
@@ -63,7 +63,7 @@ pub(crate) fn run(
             cell.name,
             subject.label
         );
-        let readings = run.measure((&scratch, manifest.seed), agent.as_deref_mut())?;
+        let readings = run.measure((&scratch, manifest.seed), other)?;
         records.add(readings).map_err(CampaignError::Records)?;
     }
     let _ = writeln!(progress, "{} runs in {:.0} s", plan.len(), started.elapsed().as_secs_f64());
@@ -119,7 +119,7 @@ impl Run<'_> {
     fn measure(
         &self,
         (scratch, seed): (&Path, u64),
-        mut agent: Option<&mut Agent>,
+        other: Option<&Other>,
     ) -> Result<Vec<Reading>, CampaignError> {
         let Self { cell, subject, block, pass } = *self;
         let give_up =
@@ -130,7 +130,7 @@ impl Run<'_> {
             let (done_at, load) = (unix_time(), load());
             // All subjects of a pass have the same line. One that failed on it is not tried on the same again.
             let seed = seed ^ u64::from(block) << 32 ^ u64::from(pass) << 16 ^ u64::from(attempt);
-            let carried = match carry(cell, subject, scratch, seed, agent.as_deref_mut()) {
+            let carried = match carry(cell, subject, scratch, seed, other) {
                 Err(TransferError::Interrupted) => return Err(CampaignError::Interrupted),
                 Err(_) if interrupted() => return Err(CampaignError::Interrupted),
                 // A run that cannot be made at all gives nothing to keep.
@@ -165,18 +165,19 @@ fn carry(
     subject: &Subject,
     scratch: &Path,
     seed: u64,
-    agent: Option<&mut Agent>,
+    other: Option<&Other>,
 ) -> Result<(Outcome, Option<Carried>), TransferError> {
     match cell.route {
-        Route::Agent => {
-            let agent = agent.ok_or_else(|| TransferError::Agent("there is none".to_owned()))?;
-            Ok((transfer(&cell.workload, subject, scratch, Ends::Agent(agent))?, None))
-        }
         Route::Loopback => Ok((transfer(&cell.workload, subject, scratch, Ends::Here)?, None)),
         Route::Line(profile) => {
             let line = Line::lay(profile, seed).map_err(TransferError::Line)?;
             let outcome = transfer(&cell.workload, subject, scratch, Ends::Line(&line))?;
             Ok((outcome, Some(line.end())))
+        }
+        Route::Other => {
+            let other =
+                other.ok_or_else(|| TransferError::Worker("there is no other computer".to_owned()))?;
+            Ok((transfer(&cell.workload, subject, scratch, Ends::Other(other))?, None))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line.
 
+use core::net::Ipv4Addr;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,11 +8,10 @@ use std::process::ExitCode;
 use clap::{ArgAction, CommandFactory as _, Parser as _};
 
 use crate::Reason;
-use crate::agent;
-use crate::measure::{measure, measure_all, subjects};
+use crate::measure::{measure, measure_all};
 use crate::record::{Records, unix_time};
 use crate::report;
-use crate::suite::{AGENT, Depth, Kind, MCU, SUITES, Suite, find};
+use crate::suite::{Depth, Kind, MCU, OTHER, SUITES, Suite, find};
 
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
@@ -67,12 +67,12 @@ pub(crate) struct Options {
     /// Do not measure --vs against itself; then no difference counts as resolved or not.
     #[arg(long = "no-null", action = ArgAction::SetFalse)]
     pub(crate) null: bool,
-    /// With `lsl network`: measure with the agent there. With `agent`: listen here.
-    #[arg(long, visible_alias = "listen", value_name = "ADDRESS:PORT")]
-    pub(crate) agent: Option<String>,
-    /// What that agent printed.
-    #[arg(long)]
-    pub(crate) token: Option<String>,
+    /// With `lsl network`: the words that run a command on another computer, such as "ssh lab2".
+    #[arg(long, value_name = "WORDS", requires = "between")]
+    pub(crate) other: Option<String>,
+    /// With `--other`: this computer's address, and that one's.
+    #[arg(long, num_args = 2, value_names = ["HERE", "THERE"])]
+    pub(crate) between: Vec<Ipv4Addr>,
     /// With `fieldtrip`: also measure the server that runs there; IT LOSES WHAT IT HOLDS.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) against: Option<String>,
@@ -112,13 +112,6 @@ fn execute(mut options: Options) -> Result<(), Reason> {
                 println!("{:16} {}", suite.name.replacen('-', " ", 1), suite.about);
             }
         }
-        ["agent"] => {
-            let listen = options.agent.clone().unwrap_or_else(|| format!("0.0.0.0:{}", agent::PORT));
-            let listen = listen
-                .parse()
-                .map_err(|error| format!("--listen takes ADDRESS:PORT, not {listen}: {error}"))?;
-            agent::serve(listen, subjects(named(AGENT)?, &options)?)?;
-        }
         ["page", folder] => print!("{}", crate::page::page(&Records::all_at(folder.as_ref())?)?),
         ["publish", folder, file] => publish(folder.as_ref(), file.as_ref())?,
         ["report", path] => print!("{}", report::tables(&Records::all_at(path.as_ref())?)?),
@@ -130,7 +123,7 @@ fn execute(mut options: Options) -> Result<(), Reason> {
             }
             ended?;
         }
-        ["lsl", "network"] | ["lsl-network"] if options.agent.is_some() => one(AGENT, &options)?,
+        ["lsl", "network"] | ["lsl-network"] if options.other.is_some() => one(OTHER, &options)?,
         [MCU, image] => one(MCU, &Options { image: Some(image.into()), ..options })?,
         [suite, part] if matches!(find(suite), Some(Suite { kind: Kind::Steps(..), .. })) => {
             options.only.push((*part).to_owned());
@@ -169,7 +162,6 @@ Commands:
   SUITE [PART]             a suite, such as lsl, `lsl latency` or sealed; a part of it, such as `sealed paired`
   all                      every suite, and one report
   list                     the suites
-  agent                    take part in a campaign that runs on another computer
   mcu [IMAGE]              the microcontroller's instruction counts, from the image for QEMU
   report PATH              the full tables of a record, or of a folder of records
   publish FOLDER FILE      what is committed of a record: FILE is docs/benchmarks/SUITE.tsv

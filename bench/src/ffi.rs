@@ -78,6 +78,11 @@ impl Lsl {
         // SAFETY: takes nothing and returns a static string or null.
         text(unsafe { (self.0.functions.library_info)() })
     }
+
+    /// Returns its version and its build.
+    pub(crate) fn description(&self) -> String {
+        format!("{} {}", self.version(), self.info())
+    }
 }
 
 /// What a stream announces about itself.

@@ -13,6 +13,7 @@ use std::sync::mpsc;
 
 use crate::Reason;
 use crate::campaign::CampaignError;
+use crate::ffi::Pushes;
 use crate::line::{ETHERNET, Line, NEAR};
 use crate::record::{KEYS, Reading};
 use crate::sealed::lab;
@@ -23,6 +24,7 @@ use crate::statistics::paired_t;
 use crate::step::Step;
 use crate::suite::{Asked, Depth, Missing};
 use crate::transfer::interrupted;
+use crate::workload::Transport;
 
 /// What brings one stream over.
 pub(crate) enum Gateway {
@@ -161,9 +163,14 @@ fn setting(condition: Condition, [program, ours, original]: &[PathBuf; 3], line:
     let Condition { ways, is_old, was_old, .. } = condition;
     let (near, far) = line.map_or_else(Default::default, |line| (line.near(), line.far()));
     let asks = if line.is_some() { NEAR } else { Ipv4Addr::LOCALHOST };
-    let library = |is_old: bool| if is_old { original.clone() } else { ours.clone() };
-    let side = |is_old: bool, seals: bool, enter: &[OsString]| Side {
-        subject: Subject::Library(library(is_old)),
+    let side = |streams: &[(usize, bool)], seals: bool, enter: &[OsString]| Side {
+        streams: streams
+            .iter()
+            .map(|&(stream, is_old)| {
+                let library = if is_old { original.clone() } else { ours.clone() };
+                (stream, Transport::Lsl { library, pushes: Pushes::default() }, seals && !is_old)
+            })
+            .collect(),
         environment: environment(&[
             ("SCHWANN_KEYS", KEYS),
             ("SCHWANN_SECURITY", if seals { "require" } else { "off" }),
@@ -174,37 +181,34 @@ fn setting(condition: Condition, [program, ours, original]: &[PathBuf; 3], line:
     };
     let (sealed, opened) = (condition.sends_sealed(), condition.receives_sealed());
     // Straight, the streams are as at their sender.
-    let straight = (side(was_old, sealed, &far), vec![0, 1]);
+    let straight = side(&[(0, was_old), (1, was_old)], sealed, &far);
     let gateway = |&way| {
         let enter = if way == Way::In { near.clone() } else { far.clone() };
         Gateway::Program { program: program.clone(), way, enter }
     };
     // What a gateway takes out is beside its receiver, which must not find the first form of it.
     let here = if opened { asks } else { Ipv4Addr::LOCALHOST };
-    let turned = Side { asks: here, ..side(was_old && !opened, opened, &far) };
+    let turned = Side { asks: here, ..side(&[(CARRIED, was_old && !opened)], opened, &far) };
     Setting {
-        sender: side(is_old, sealed, &near),
-        receivers: vec![straight, (turned, vec![CARRIED])],
-        seals: sealed,
-        carried: sealed.then(|| library(false)),
+        // A sealed stream comes from our library in any case.
+        sender: side(&[(0, is_old), (1, is_old), (CARRIED, is_old && !sealed)], sealed, &near),
+        receivers: vec![straight, turned],
         gateways: ways.iter().map(gateway).collect(),
     }
 }
 
 /// The same streams over nothing but sockets: the least that any program on the way costs.
 fn bare() -> Setting {
-    let side = |behind| Side {
-        subject: Subject::least(),
+    let side = |streams: &[usize], behind| Side {
+        streams: streams.iter().map(|&stream| (stream, Subject::least().transport(stream), false)).collect(),
         environment: environment(&[]),
         enter: Vec::new(),
         asks: Ipv4Addr::LOCALHOST,
         behind,
     };
     Setting {
-        sender: side(""),
-        receivers: vec![(side(""), vec![0, 1]), (side(FORWARDED), vec![CARRIED])],
-        seals: false,
-        carried: None,
+        sender: side(&[0, 1, CARRIED], ""),
+        receivers: vec![side(&[0, 1], ""), side(&[CARRIED], FORWARDED)],
         gateways: vec![Gateway::Sockets],
     }
 }

@@ -14,7 +14,6 @@
 use std::process::ExitCode;
 
 mod aead;
-mod agent;
 mod analysis;
 mod campaign;
 mod clock;
@@ -28,6 +27,7 @@ mod line;
 mod mcu;
 mod measure;
 mod mse;
+mod other;
 mod page;
 mod payload;
 mod reading;

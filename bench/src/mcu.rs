@@ -106,7 +106,7 @@ impl Section {
             let value = value.parse().unwrap_or(f64::NAN);
             let title = format!("{}: {}", self.title, name.replace('_', " "));
             let reading = Reading::one(step, &about.join(", "), &title, (self.unit)(name), value);
-            if *name == "lost" { reading.held_against("none", Some(value == 0.0)) } else { reading }
+            if *name == "lost" { reading.limited("<= 0") } else { reading }
         };
         figures.map(figure).collect()
     }

@@ -4,11 +4,11 @@ use std::io::stderr;
 use std::path::{Path, PathBuf};
 
 use crate::Reason;
-use crate::agent::{Agent, Token};
 use crate::campaign::{self, takes_part};
 use crate::command::Options;
 use crate::libraries;
 use crate::line::{Line, LineError};
+use crate::other::Other;
 use crate::record::{BUILT_FROM, KEYS, Machine, Manifest, Records, Role, Subject, Tree, tree, unix_time};
 use crate::report;
 use crate::scenario::{Cell, Route};
@@ -59,7 +59,8 @@ pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason
 pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason> {
     let (commit, tree) = origin(tree(), BUILT_FROM, options.trial)?;
     let subjects = subjects(suite, options)?;
-    let mut agent = agent_for(suite, options, &subjects)?;
+    let other = other(suite, options)?;
+    let introduced = other.as_ref().map(|other| other.meet(&subjects)).transpose()?;
     let mut manifest = Manifest {
         suite: suite.name.to_owned(),
         quick: options.depth() == Depth::Quick,
@@ -69,7 +70,7 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
         blocks: options.blocks.unwrap_or_else(|| Effort { depth: options.depth(), scale: 1.0 }.blocks()),
         started_at: unix_time(),
         machine: Machine::here(),
-        other: agent.as_ref().map(|agent| (agent.machine().0.clone(), agent.machine().1.to_owned())),
+        other: introduced.map(|introduced| (introduced.machine, introduced.commit)),
         commit,
         tree,
     };
@@ -97,8 +98,8 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
             let mut cells = cells(effort);
             cells.retain(|cell| wanted(&options.only, &cell.name));
             possible(&cells)?;
-            install_keys(&records, agent.as_ref())?;
-            campaign::run(&cells, &mut records, agent.as_mut(), &mut stderr())
+            install_keys(&records)?;
+            campaign::run(&cells, &mut records, other.as_ref(), &mut stderr())
         }
         Kind::Steps(..) => {
             let steps: Vec<_> = steps.into_iter().filter(|step| wanted(&options.only, &step.name)).collect();
@@ -142,46 +143,31 @@ fn asked(manifest: &Manifest, options: &Options, folder: &Path) -> Result<Asked,
     })
 }
 
-/// The agent that a suite needs, connected, with the same libraries.
-fn agent_for(suite: &Suite, options: &Options, subjects: &[Subject]) -> Result<Option<Agent>, Reason> {
-    if !matches!(suite.kind, Kind::Remote(_)) {
-        return Ok(None);
+/// The other computer that a suite needs.
+fn other(suite: &Suite, options: &Options) -> Result<Option<Other>, Reason> {
+    match (&suite.kind, &options.other, options.between.as_slice()) {
+        (Kind::Remote(_), Some(words), &[here, there]) => Ok(Some(Other::new(words, (here, there)))),
+        (Kind::Remote(_), ..) => {
+            Err("name another computer: --other \"ssh lab2\" --between HERE THERE".into())
+        }
+        (Kind::Steps(..) | Kind::Transfers(_), ..) => Ok(None),
     }
-    let (Some(address), Some(token)) = (&options.agent, &options.token) else {
-        return Err(
-            "start `schwann-bench agent` on the other computer; it prints the command for this one".into()
-        );
-    };
-    let token =
-        Token::parse(token).ok_or("--token is not what an agent prints: four groups of 13 letters")?;
-    let agent = Agent::connect(address, token)?;
-    agent.check(subjects)?;
-    Ok(Some(agent))
 }
 
 /// Says what is missing before anything is measured.
 fn possible(cells: &[Cell]) -> Result<(), LineError> {
     let line = cells.iter().find_map(|cell| match cell.route {
         Route::Line(profile) => Some(profile),
-        Route::Agent | Route::Loopback => None,
+        Route::Loopback | Route::Other => None,
     });
     line.map_or(Ok(()), |profile| Line::lay(profile, 0).map(drop))
 }
 
-/// Makes the keys of a lab for this campaign, or those of the agent's lab, where some subject seals.
-fn install_keys(records: &Records, agent: Option<&Agent>) -> Result<(), Reason> {
+/// Makes the keys of a lab for this campaign, where some subject seals.
+fn install_keys(records: &Records) -> Result<(), Reason> {
     let folder = records.folder().join(SCRATCH).join(KEYS);
     let seals = records.manifest.subjects.iter().any(|subject| subject.role == Role::Sealed);
-    match agent {
-        _ if !seals => Ok(()),
-        // A campaign that goes on has another agent, with another lab.
-        Some(agent) => {
-            let _ = std::fs::remove_dir_all(&folder);
-            agent.install_keys(&folder)
-        }
-        None if folder.exists() => Ok(()),
-        None => lab::install_keys(&folder),
-    }
+    if seals && !folder.exists() { lab::install_keys(&folder) } else { Ok(()) }
 }
 
 fn wanted(only: &[String], name: &str) -> bool {
@@ -247,7 +233,7 @@ fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
     }
 }
 
-pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
+fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
     let opponent = || options.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT);
     let ours = || options.ours.clone().or_else(libraries::ours).ok_or(libraries::NO_OURS);
     if matches!(suite.kind, Kind::Steps(..)) {

@@ -51,9 +51,3 @@ fn count(effort: Effort, full: usize) -> usize {
 fn figure(name: impl Into<String>, unit: &str, samples: Vec<f64>) -> Reading {
     Reading::named("", "MSE", &name.into(), unit, samples)
 }
-
-/// A figure whose median is held against a criterion.
-fn judged(figure: Reading, criterion: impl Into<String>, is_met: impl Fn(f64) -> bool) -> Reading {
-    let is_met = is_met(figure.median);
-    figure.held_against(criterion, Some(is_met))
-}

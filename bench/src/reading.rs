@@ -105,6 +105,15 @@ impl Reading {
         Self { criterion: Some(criterion.into()), met, ..self }
     }
 
+    /// The same, held against a limit of its median, such as `<= 2` or `< 0.25 ms`; as it is if that is none.
+    pub(crate) fn limited(self, limit: impl Into<String>) -> Self {
+        let limit = limit.into();
+        match is_met(&limit, self.median) {
+            None => self,
+            met => self.held_against(limit, met),
+        }
+    }
+
     /// In a word: whether what it is held against holds; nothing if it is held against nothing.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         self.criterion.as_ref().map(|_| match self.met {
@@ -202,6 +211,19 @@ impl Reading {
     }
 }
 
+/// Whether a value keeps a limit: a relation, a number and, if need be, more words. Nothing if that is none.
+fn is_met(limit: &str, value: f64) -> Option<bool> {
+    let mut words = limit.split_whitespace();
+    let (relation, bound) = (words.next()?, words.next()?.trim_end_matches(';').parse::<f64>().ok()?);
+    match relation {
+        "<" => Some(value < bound),
+        "<=" => Some(value <= bound),
+        ">" => Some(value > bound),
+        ">=" => Some(value >= bound),
+        _ => None,
+    }
+}
+
 /// The median, the range and the number of those values that are there.
 fn middle(values: &[f64]) -> (f64, f64, f64, u64) {
     let there: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
@@ -241,6 +263,24 @@ mod tests {
             assert_eq!(Reading::parse(&reading.line()), Some(reading));
         }
         assert_eq!(Reading::parse("64 B\tring\tse"), None, "a crash cut it off");
+    }
+
+    #[test]
+    fn a_limit_is_a_relation_and_a_number_and_is_kept_at_its_bound() {
+        for (limit, value, expected) in [
+            ("<= 0.2", 0.2, Some(true)),
+            ("<= 0.2 x; a bare peer in this run: 0.1 x", 0.3, Some(false)),
+            ("< 0.25 ms", 0.25, Some(false)),
+            ("> 4.5", 4.6, Some(true)),
+            (">= 5", 5.1, Some(true)),
+            (">= 5", f64::NAN, Some(false)),
+            ("", 1.0, None),
+            ("none", 1.0, None),
+        ] {
+            let reading = Reading::one("step", "subject", "name", "", value).limited(limit);
+            assert_eq!(reading.met, expected, "{limit}");
+            assert_eq!(reading.criterion.as_deref(), expected.map(|_| limit));
+        }
     }
 
     #[test]

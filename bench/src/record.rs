@@ -39,7 +39,7 @@ pub(crate) struct Manifest {
     pub(crate) started_at: u64,
     /// Where it ran.
     pub(crate) machine: Machine,
-    /// The other computer and its agent's program, where there was one.
+    /// The other computer and the commit of its program, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<(Machine, String)>,
     /// The commit of the tree that it was made of, as `git` names it.
@@ -111,7 +111,7 @@ impl Subject {
     pub(crate) fn library(label: &str, role: Role, path: &Path) -> Result<Self, LoadError> {
         let library = Lsl::load(path)?;
         let transport = Transport::Lsl { library: path.to_owned(), pushes: Pushes::default() };
-        Ok(Self::new(label, role, transport, format!("{} {}", library.version(), library.info())))
+        Ok(Self::new(label, role, transport, library.description()))
     }
 
     /// Makes the opponent in its zero-copy mode, if it has one.

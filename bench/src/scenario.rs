@@ -65,12 +65,12 @@ impl Cell {
 /// What is between the two ends of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Route {
-    /// To another computer, on which an agent runs.
-    Agent,
     /// A line between two network namespaces.
     Line(&'static Profile),
     /// This computer's loopback.
     Loopback,
+    /// To another computer.
+    Other,
 }
 
 /// A figure's name, meaning and goal.

@@ -104,38 +104,5 @@ impl Script {
 
 fn reading(subject: &str, step: &str, figure: Figure) -> Reading {
     let Figure { name, unit, samples, criterion } = figure;
-    let reading = Reading::named(step, subject, &name, &unit, samples);
-    match is_met(&criterion, reading.median) {
-        None => reading,
-        is_met => reading.held_against(criterion, is_met),
-    }
-}
-
-/// Whether a criterion is met; nothing if there is none.
-fn is_met(criterion: &str, median: f64) -> Option<bool> {
-    let (relation, limit) = criterion.split_once(' ')?;
-    let limit: f64 = limit.parse().ok()?;
-    match relation {
-        "<=" => Some(median <= limit),
-        ">=" => Some(median >= limit),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_criterion_is_a_relation_and_a_limit() {
-        let cases = [
-            ("<= 0.2", 0.2, Some(true)),
-            ("<= 0.2", 0.3, Some(false)),
-            (">= 5", 5.1, Some(true)),
-            ("", 1.0, None),
-        ];
-        for (criterion, median, expected) in cases {
-            assert_eq!(is_met(criterion, median), expected, "{criterion}");
-        }
-    }
+    Reading::named(step, subject, &name, &unit, samples).limited(criterion)
 }

@@ -33,7 +33,7 @@ impl Suite {
 
 /// How a suite measures.
 pub(crate) enum Kind {
-    /// As [`Kind::Transfers`], with another computer on which an agent runs.
+    /// As [`Kind::Transfers`], with another computer.
     Remote(fn(Effort) -> Vec<Cell>),
     /// Every subject carries the same samples, in processes of its own.
     Transfers(fn(Effort) -> Vec<Cell>),
@@ -169,9 +169,9 @@ pub(crate) const SUITES: &[Suite] = &[
         weight: 3.0,
     },
     Suite {
-        name: AGENT,
-        about: "lsl network --agent: to another real computer, on which `schwann-bench agent` runs, and back",
-        kind: Kind::Remote(network::agent_cells),
+        name: OTHER,
+        about: "lsl network --other: to another real computer, and back",
+        kind: Kind::Remote(network::other_cells),
         weight: 1.0,
     },
     Suite {
@@ -233,8 +233,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
 ];
 
-/// The form of `lsl network` that `--agent` asks for.
-pub(crate) const AGENT: &str = "lsl-agent";
+/// The form of `lsl network` that `--other` asks for.
+pub(crate) const OTHER: &str = "lsl-other";
 /// Whether this machine finds a small effect.
 pub(crate) const SENSITIVITY: &str = "sensitivity";
 /// What sealing adds.

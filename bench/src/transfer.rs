@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::agent::Agent;
 use crate::clock::now_ns;
 use crate::line::{self, Line};
+use crate::other::Other;
 use crate::record::{Role, Subject};
 use crate::worker::{Event, Job, Order, ReceiverReport, SenderReport, Side, Task};
 use crate::workload::Workload;
@@ -31,9 +31,6 @@ pub(crate) struct Outcome {
 /// Why a transfer gave no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransferError {
-    /// The agent on the other computer does not do its part; its own words, or the network's.
-    #[error("the agent: {0}")]
-    Agent(String),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -53,20 +50,12 @@ pub(crate) enum TransferError {
 
 /// Where the two ends of a transfer run.
 pub(crate) enum Ends<'a> {
-    /// The sender here; what it sends goes to the agent's computer.
-    Agent(&'a mut Agent),
     /// Both on this computer, over loopback.
     Here,
     /// In two network namespaces.
     Line(&'a Line),
-}
-
-/// A measuring process, here or elsewhere.
-pub(crate) trait End {
-    /// Tells it.
-    fn say(&mut self, order: Order) -> Result<(), TransferError>;
-    /// Waits until it says something.
-    fn hear(&mut self) -> Result<Event, TransferError>;
+    /// The sender here; what it sends goes to another computer.
+    Other(&'a Other),
 }
 
 /// Runs `workload` with `subject` in new processes of this program, with files in `scratch`.
@@ -82,10 +71,10 @@ pub(crate) fn transfer(
 ) -> Result<Outcome, TransferError> {
     let run = Private::new(workload, subject, scratch);
     match ends {
-        Ends::Agent(agent) if workload.timed => remote::there_and_back(&run, agent),
-        Ends::Agent(agent) => remote::there(&run, agent),
         Ends::Here => run.between(Ipv4Addr::LOCALHOST, &[], &[]),
         Ends::Line(line) => run.between(line::NEAR, &line.near(), &line.far()),
+        Ends::Other(other) if workload.timed => remote::there_and_back(&run, other),
+        Ends::Other(other) => remote::there(&run, other),
     }
 }
 
@@ -112,6 +101,7 @@ impl<'a> Private<'a> {
     fn task(&self, side: Side, sender: Ipv4Addr, listen: Ipv4Addr) -> Task {
         Task {
             side,
+            name: "SchwannBench".to_owned(),
             transport: self.subject.transport.clone(),
             workload: self.workload.clone(),
             source_id: self.session.clone(),
@@ -132,7 +122,7 @@ impl<'a> Private<'a> {
         std::fs::rename(&fresh, &config).map_err(TransferError::Setup)?;
         let environment = Some(&self.subject.environment);
         let place = Place { enter, environment, files: Some((&config, self.scratch)) };
-        Process::start(&Job::Transfer(Box::new(task.clone())), &place, self.patience)
+        Process::start(&Job::Transfer(vec![task.clone()]), &place, self.patience)
     }
 
     /// From a sender at `sender`, started behind the words `near`, to receivers started behind the words `far`.
@@ -148,28 +138,39 @@ impl<'a> Private<'a> {
         let consumers = self.workload.consumers;
         let mut receivers =
             (0..consumers).map(|_| self.start(&task, far)).collect::<Result<Vec<Process>, _>>()?;
-        for receiver in &mut receivers {
-            let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
-        }
-        conduct(&mut source, &mut receivers.iter_mut().map(|one| one as &mut dyn End).collect::<Vec<_>>())
+        Outcome::of(conduct(&mut source, &mut receivers)?)
     }
 }
 
-/// Lets connected processes measure, and gathers what they did.
-fn conduct(sender: &mut Process, receivers: &mut [&mut dyn End]) -> Result<Outcome, TransferError> {
-    sender.say(Order::Go)?;
+impl Outcome {
+    /// Of one stream.
+    fn of((sent, receivers): (Vec<SenderReport>, Vec<ReceiverReport>)) -> Result<Self, TransferError> {
+        let sender = sent.into_iter().next().ok_or_else(out_of_turn)?;
+        Ok(Self { sender, receivers })
+    }
+}
+
+/// Lets processes measure as soon as they are connected, and gathers what they did with each stream.
+pub(crate) fn conduct(
+    sender: &mut Process,
+    receivers: &mut [Process],
+) -> Result<(Vec<SenderReport>, Vec<ReceiverReport>), TransferError> {
+    for receiver in receivers.iter_mut() {
+        let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
+    }
+    sender.say(&Order::Go);
     let Event::Sent { total } = sender.hear()? else { return Err(out_of_turn()) };
     for receiver in receivers.iter_mut() {
-        receiver.say(Order::Sent { total })?;
+        receiver.say(&Order::Sent { total });
     }
     let mut reports = Vec::new();
     for receiver in receivers {
         let Event::Received(report) = receiver.hear()? else { return Err(out_of_turn()) };
-        reports.push(report);
+        reports.extend(report);
     }
-    sender.say(Order::Finish)?;
+    sender.say(&Order::Finish);
     let Event::Finished(report) = sender.hear()? else { return Err(out_of_turn()) };
-    Ok(Outcome { sender: report, receivers: reports })
+    Ok((report, reports))
 }
 
 /// Stops every transfer of this process at the next signal from the terminal; what is done stays.
@@ -185,7 +186,7 @@ pub(crate) fn interrupted() -> bool {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-fn out_of_turn() -> TransferError {
+pub(crate) fn out_of_turn() -> TransferError {
     TransferError::Worker("spoke out of turn".to_owned())
 }
 

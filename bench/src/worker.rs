@@ -8,16 +8,16 @@ use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::{BufRead, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Reason;
 use crate::payload::Tally;
-use crate::sealed::paired;
 use crate::suite::Effort;
 use crate::workload::{Transport, Workload};
-use crate::{aead, mse};
+use crate::{aead, mse, other};
 
 mod echo;
 pub(crate) mod link;
@@ -35,8 +35,13 @@ pub(crate) fn run_if_worker() {
     if let Err(reason) = &outcome {
         emit(&Event::Failed { reason: reason.to_string() });
     }
-    // No destructors: the measurement is over, and a library that hangs on exit must not hang the run.
-    std::process::exit(i32::from(outcome.is_err()));
+    leave(i32::from(outcome.is_err()));
+}
+
+/// Ends without destructors: the measurement is over, and a library that hangs on exit must not hang the run.
+fn leave(code: i32) -> ! {
+    other::clear();
+    std::process::exit(code)
 }
 
 /// What a worker is there for.
@@ -44,14 +49,16 @@ pub(crate) fn run_if_worker() {
 pub(crate) enum Job {
     /// Seals and opens its own block, so many times.
     Aead(usize),
+    /// An end of a transfer on another computer.
+    Errand(Box<other::Errand>),
+    /// Says what its computer is and which builds these libraries are of.
+    Introduce(Vec<PathBuf>),
     /// The other end of connections of MSE.
     Mse(mse::Task),
-    /// One of the two processes that hold streams side by side.
-    Paired(paired::Task),
     /// The transfers of MSE, on a loopback interface that is slowed down.
     Shaped(Effort),
-    /// An end of a transfer.
-    Transfer(Box<Task>),
+    /// An end of one or several streams, which have the same workload.
+    Transfer(Vec<Task>),
 }
 
 /// What an end of a transfer is to do.
@@ -59,6 +66,8 @@ pub(crate) enum Job {
 pub(crate) struct Task {
     /// Which end it is.
     pub(crate) side: Side,
+    /// What the stream is called.
+    pub(crate) name: String,
     /// What carries the samples.
     pub(crate) transport: Transport,
     /// What both ends do.
@@ -107,8 +116,6 @@ pub(crate) struct Ports {
 /// What a worker reports.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Event {
-    /// The stream of each inlet, and when each of its samples had been pulled, ns.
-    Arrived(Vec<(usize, Vec<u64>)>),
     /// The worker cannot go on.
     Failed {
         /// Why.
@@ -116,10 +123,10 @@ pub(crate) enum Event {
     },
     /// Figures, as the lines of a record.
     Figures(Vec<String>),
+    /// What its computer is, and has.
+    Introduced(other::Introduction),
     /// It can be connected to here.
     Listening(SocketAddr),
-    /// When each push of each stream began, ns.
-    Pushed(Vec<Vec<u64>>),
     /// Time and processor time of its work.
     Spent(Duration, Duration),
     /// The sender can be connected to.
@@ -131,13 +138,13 @@ pub(crate) enum Event {
     Open,
     /// The sender pushed its last sample.
     Sent {
-        /// Samples pushed.
+        /// Samples pushed to each stream.
         total: u64,
     },
-    /// The receiver has finished.
-    Received(ReceiverReport),
-    /// The sender has finished.
-    Finished(SenderReport),
+    /// The receiver has finished, with each of its streams.
+    Received(Vec<ReceiverReport>),
+    /// The sender has finished, with each of its streams.
+    Finished(Vec<SenderReport>),
 }
 
 /// What the sender measured.
@@ -210,22 +217,27 @@ fn run() -> Result<(), Reason> {
             emit(&Event::Spent(own, processor));
             Ok(())
         }
+        Job::Errand(errand) => transfer(&[errand.unpack()?], &orders),
+        Job::Introduce(libraries) => {
+            emit(&Event::Introduced(other::introduce(&libraries)?));
+            Ok(())
+        }
         Job::Mse(task) => mse::work(&task),
-        Job::Paired(task) => paired::run_end(&task, &orders),
         Job::Shaped(effort) => {
             let readings = mse::inside_the_shaped_link(effort)?;
             emit(&Event::Figures(readings.iter().map(crate::record::Reading::line).collect()));
             Ok(())
         }
-        Job::Transfer(task) => transfer(&task, &orders),
+        Job::Transfer(tasks) => transfer(&tasks, &orders),
     }
 }
 
-fn transfer(task: &Task, orders: &Orders) -> Result<(), Reason> {
-    match task.side {
-        Side::Sender => sender::run(task, orders),
-        Side::Echo { ports } => echo::run(task, ports, orders),
-        Side::Receiver { ports } | Side::Returned { ports } => receiver::run(task, ports, orders),
+fn transfer(tasks: &[Task], orders: &Orders) -> Result<(), Reason> {
+    let first = tasks.first().ok_or("there is no stream")?;
+    match first.side {
+        Side::Sender => sender::run(tasks, first, orders),
+        Side::Echo { ports } => echo::run(first, ports, orders),
+        Side::Receiver { ports } | Side::Returned { ports } => receiver::run(tasks, ports, orders),
     }
 }
 
@@ -237,10 +249,21 @@ pub(crate) fn emit(said: &Event) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
+/// Samples sent in all; `u64::MAX` until known.
+#[derive(Clone)]
+struct Total(Arc<AtomicU64>);
+
+impl Total {
+    /// Returns the number of samples sent, once the sender has finished.
+    fn known(&self) -> Option<u64> {
+        let total = self.0.load(Ordering::Acquire);
+        (total != u64::MAX).then_some(total)
+    }
+}
+
 /// Orders from the coordinating process, read by a thread of their own.
-pub(crate) struct Orders {
-    /// Samples sent in all; `u64::MAX` until known.
-    total: Arc<AtomicU64>,
+struct Orders {
+    total: Total,
     queue: mpsc::Receiver<Order>,
 }
 
@@ -252,33 +275,27 @@ impl Orders {
     }
 
     fn listen() -> Self {
-        let total = Arc::new(AtomicU64::new(u64::MAX));
+        let total = Total(Arc::new(AtomicU64::new(u64::MAX)));
         let (sender, queue) = mpsc::channel();
-        let shared = Arc::clone(&total);
+        let shared = total.clone();
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines() {
                 let Some(order) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
                 if let Order::Sent { total } = order {
-                    shared.store(total, Ordering::Release);
+                    shared.0.store(total, Ordering::Release);
                 }
                 if sender.send(order).is_err() {
                     break;
                 }
             }
             // The coordinator is gone, or speaks nonsense: nothing measured now will be read.
-            std::process::exit(3);
+            leave(3);
         });
         Self { total, queue }
     }
 
-    /// Returns the number of samples sent, once the sender has finished.
-    fn total(&self) -> Option<u64> {
-        let total = self.total.load(Ordering::Acquire);
-        (total != u64::MAX).then_some(total)
-    }
-
     /// Waits for the next.
-    pub(crate) fn wait(&self) -> Result<Order, Reason> {
+    fn wait(&self) -> Result<Order, Reason> {
         Ok(self.queue.recv()?)
     }
 }

@@ -146,6 +146,11 @@ pub(crate) enum Transport {
         #[serde(default, skip_serializing_if = "Pushes::is_default")]
         pushes: Pushes,
     },
+    /// Local sockets and nothing else. Records are sealed by the cipher of this name, if there is one.
+    Bare {
+        /// Of the built-in ones.
+        cipher: Option<String>,
+    },
     /// A raw TCP connection that carries the same bytes: what the machine permits.
     Tcp,
     /// ZeroMQ's publisher and subscribers, with messages of the same bytes. Or another library's, behind the same

@@ -24,7 +24,7 @@ pub(super) fn goals(step: &str, size: usize, figures: &[Figure]) -> Vec<Reading>
             let name = format!("goal: {verb}, against {whose}");
             let reading = Reading::one(step, &figure.name, &name, "times", ratio);
             let reading = Reading { low: ratio * (1.0 - spread), high: ratio * (1.0 + spread), ..reading };
-            goals.push(reading.held_against(format!(">= {least}"), Some(ratio >= least)));
+            goals.push(reading.limited(format!(">= {least}")));
         }
     }
     goals

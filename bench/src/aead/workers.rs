@@ -13,7 +13,7 @@ use super::measure::FEWEST;
 use super::{KEY, Workload};
 use crate::record::Reading;
 use crate::statistics::median;
-use crate::transfer::{End, Place, Process};
+use crate::transfer::{Place, Process};
 use crate::worker::{Event, Job};
 
 /// Measures every strategy with 1, 2, 4 and 8 workers.
@@ -46,21 +46,16 @@ fn scaling_of(step: &str, strategy: &str, run: Run, rounds: usize) -> Vec<Readin
         let (efficiency, slowdown) = (100.0 / ratio(|sample| sample.wall), ratio(|sample| sample.own));
         // Judged is what goals are for and was measured well enough: two workers, each with a processor.
         let is_judged = workers == 2 && processors() >= 2 && accepted >= FEWEST;
-        let reading = |name: &str, unit: &str, value: f64, goal: Option<(String, bool)>| {
+        let reading = |name: &str, unit: &str, value: f64, goal: Option<String>| {
             let name = format!("{workers} workers: {name}{disturbed}");
             let reading = Reading::one(step, strategy, &name, unit, value);
             let reading = Reading { samples: accepted as u64, ..reading };
-            match goal.filter(|_| is_judged) {
-                Some((criterion, met)) => reading.held_against(criterion, Some(met)),
-                None => reading,
-            }
+            reading.limited(goal.filter(|_| is_judged).unwrap_or_default())
         };
-        let is_efficient = Some((format!(">= {EFFICIENCY}"), efficiency >= EFFICIENCY));
-        let is_fast = Some((format!("<= {SLOWDOWN}"), slowdown <= SLOWDOWN));
         readings.extend([
             reading("seal and open", "MB/s", rate, None),
-            reading("efficiency", "%", efficiency, is_efficient),
-            reading("slowdown", "times", slowdown, is_fast),
+            reading("efficiency", "%", efficiency, Some(format!(">= {EFFICIENCY}"))),
+            reading("slowdown", "times", slowdown, Some(format!("<= {SLOWDOWN}"))),
             reading("slowdown of processor time", "times", ratio(|sample| sample.processor), None),
         ]);
     }

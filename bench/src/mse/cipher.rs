@@ -9,7 +9,7 @@ use schwann_mse::{
     Responder, Status,
 };
 
-use super::{count, figure, judged};
+use super::{count, figure};
 use crate::Reason;
 use crate::clock;
 use crate::record::Reading;
@@ -94,7 +94,7 @@ fn race(contenders: &mut [Box<dyn Contender>], method: Method, rounds: usize) ->
     if let Some(ratios) = ratios {
         let least = if method == Method::Rc4 { 1.0 } else { 0.95 };
         let ratio = figure(format!("{method}, schwann / openssl"), "x", ratios);
-        outcomes.push(judged(ratio, format!(">= {least}"), |ratio| ratio >= least));
+        outcomes.push(ratio.limited(format!(">= {least}")));
     }
     outcomes
 }

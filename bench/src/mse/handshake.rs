@@ -8,7 +8,7 @@ use schwann_mse::policy::Attempt;
 use schwann_mse::{Accept, BtHandshake, Draw, Group, Handshake, Initiator, Offer, Responder, Status};
 
 use super::worker::{TORRENT, Task, Variant, Worker, bt_handshake};
-use super::{count, figure, judged};
+use super::{count, figure};
 use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::{median, quantile_of_sorted};
@@ -32,7 +32,7 @@ fn processor_time(count: usize) -> Result<Vec<Reading>, Reason> {
         }
         for (role, samples) in [("initiator", initiators), ("responder", responders)] {
             let spent = figure(format!("handshake, {name}, {role}, CPU"), "ms", samples);
-            outcomes.push(judged(spent, format!("< {limit} ms"), |ms| ms < limit));
+            outcomes.push(spent.limited(format!("< {limit} ms")));
         }
     }
     Ok(outcomes)
@@ -105,7 +105,7 @@ fn wall_time(count: usize) -> Result<Vec<Reading>, Reason> {
         }
         let extra = figure(format!("set-up overhead, {name}"), "ms", vec![outcome.median - plain]);
         outcomes.push(outcome.held_against("p99 < 2 ms", Some(p99 < 2.0)));
-        outcomes.push(judged(extra, "< 2 ms", |ms| ms < 2.0));
+        outcomes.push(extra.limited("< 2 ms"));
     }
     Ok(outcomes)
 }

@@ -6,7 +6,7 @@ use schwann_mse::Method;
 use schwann_mse::stream::Stream;
 
 use super::cipher::agreed;
-use super::{figure, judged};
+use super::figure;
 use crate::Reason;
 use crate::heap::held_by;
 use crate::record::Reading;
@@ -20,7 +20,7 @@ pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Reason> {
         drop(streams?);
         let held = bytes / 1024.0;
         let held = figure(format!("{CONNECTIONS} connections, {method}"), "KiB", vec![held]);
-        outcomes.push(judged(held, "<= 256 KiB", |held| held <= LIMIT_KIB));
+        outcomes.push(held.limited("<= 256 KiB"));
     }
     Ok(outcomes)
 }
@@ -33,4 +33,3 @@ fn connection(method: Method) -> Result<Stream<std::io::Empty>, Reason> {
 }
 
 const CONNECTIONS: usize = 100;
-const LIMIT_KIB: f64 = 256.0;

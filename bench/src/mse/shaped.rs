@@ -9,11 +9,11 @@ use std::ffi::OsString;
 
 use super::transfer::{Pace, VARIANTS, rounds};
 use super::worker::Variant;
-use super::{count, figure, judged};
+use super::{count, figure};
 use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
-use crate::transfer::{End, Place, Process};
+use crate::transfer::{Place, Process};
 use crate::worker::{Event, Job};
 
 /// Starts this program again in a network namespace whose loopback interface is shaped.
@@ -49,7 +49,7 @@ fn measure(effort: Effort, link: &str, pace: Pace) -> Result<Vec<Reading>, Reaso
         outcomes.push(outcome);
         if variant != Variant::Plain {
             let loss = figure(format!("{link}, {name}, reduction"), "%", vec![loss]);
-            outcomes.push(judged(loss, "< 2 %", |loss| loss < 2.0));
+            outcomes.push(loss.limited("< 2 %"));
         }
     }
     Ok(outcomes)

@@ -8,7 +8,7 @@ use schwann_mse::{
 };
 
 use super::worker::{TORRENT, Task, Worker};
-use super::{count as share_of, figure, judged};
+use super::{count as share_of, figure};
 use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
@@ -32,7 +32,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     }
     let share = 100.0 * succeeded as f64 / count as f64;
     let success = figure(format!("success of {count} handshakes"), "%", vec![share]);
-    Ok(vec![judged(success, "100 %", |share| share >= 100.0)])
+    Ok(vec![success.limited(">= 100 %")])
 }
 
 /// The worker's part of one connection.

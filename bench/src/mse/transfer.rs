@@ -11,7 +11,7 @@ use schwann_mse::{BtHandshake, Cipher};
 
 use super::cipher::cipher;
 use super::worker::{Task, Variant, Worker, bt_handshake};
-use super::{count, figure, judged};
+use super::{count, figure};
 use crate::Reason;
 use crate::clock;
 use crate::record::Reading;
@@ -61,7 +61,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
             let implied = plain.iter().zip(alone).map(|(plain, alone)| plain + 2.0 * alone);
             let ratios = cpu.iter().zip(implied).map(|(cpu, implied)| cpu / implied).collect();
             let ratio = figure(format!("{name}, CPU / (plain + twice the cipher)"), "x", ratios);
-            outcomes.push(judged(ratio, "<= 1.05", |ratio| ratio <= 1.05));
+            outcomes.push(ratio.limited("<= 1.05"));
         }
     }
     Ok(outcomes)

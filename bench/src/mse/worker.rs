@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{success, transfer};
 use crate::Reason;
 use crate::clock;
-use crate::transfer::{End, Place, Process};
+use crate::transfer::{Place, Process};
 use crate::worker::{Event, Job, emit};
 
 /// The kinds of connection: no MSE at all, or a method, after an exchange in the usual or the wide group.

@@ -1,5 +1,5 @@
 //! The same transfers between two computers. They go over a line with a rate, a delay, jitter and loss. Or they
-//! go to a real computer with an agent, and back.
+//! go to another real computer, and back.
 
 use super::{Cell, Figures, Metric, Route, higher, latency, lower, throughput};
 use crate::line::{ETHERNET, WIFI};
@@ -27,17 +27,17 @@ pub(crate) fn cells(effort: Effort) -> Vec<Cell> {
 }
 
 /// To another computer: single samples there and back, and chunks there flat out.
-pub(crate) fn agent_cells(effort: Effort) -> Vec<Cell> {
+pub(crate) fn other_cells(effort: Effort) -> Vec<Cell> {
     let shapes = effort.points(&[(64, 1000.0), (8, 1000.0), (256, 1000.0), (64, 250.0)], &[(64, 1000.0)]);
     let there_and_back = |&(channel_count, rate): &(usize, f64)| Cell {
         name: format!("there-and-back-{channel_count}ch-{rate}hz"),
-        route: Route::Agent,
+        route: Route::Other,
         take: round_trip,
         metrics: METRICS,
         ..latency::point(channel_count, rate, 1, effort.time(30.0, 1.5))
     };
     let cells = shapes.iter().map(there_and_back);
-    cells.chain([flow("there-flow".to_owned(), Route::Agent, effort)]).collect()
+    cells.chain([flow("there-flow".to_owned(), Route::Other, effort)]).collect()
 }
 
 /// What [`latency::take`] takes, of the way there and back. Processor time and memory are left out: half of both is spent on the

@@ -29,11 +29,7 @@ pub(crate) enum End {
 
 impl Lab {
     pub(super) fn new() -> Result<Self, Reason> {
-        Self::of(AuthorityKey::generate(&mut SystemEntropy)?)
-    }
-
-    /// The lab of an authority. Its devices are new each time.
-    pub(crate) fn of(authority: AuthorityKey) -> Result<Self, Reason> {
+        let authority = AuthorityKey::generate(&mut SystemEntropy)?;
         let device = |serial| -> Result<Credentials, Reason> {
             let key = DeviceKey::generate(&mut SystemEntropy)?;
             let certificate = authority.certify(statement(&key, serial)?);
@@ -59,18 +55,14 @@ impl Lab {
 
 /// Writes the keys of a device of a new lab, without a passphrase.
 pub(crate) fn install_keys(folder: &Path) -> Result<(), Reason> {
-    install_keys_of(&AuthorityKey::generate(&mut SystemEntropy)?, folder)
-}
-
-/// Writes the keys of a new device of an authority's lab, without a passphrase.
-pub(crate) fn install_keys_of(authority: &AuthorityKey, folder: &Path) -> Result<(), Reason> {
+    let authority = AuthorityKey::generate(&mut SystemEntropy)?;
     let device = DeviceKey::generate(&mut SystemEntropy)?;
     let bundle = Bundle {
         certificate: authority.certify(statement(&device, 1)?),
         device,
         discovery: Zeroizing::new(DISCOVERY_KEY),
         lab: authority.lab(),
-        revoked: RevocationList::sign(authority, 1, NOW, &DISCOVERY_KEY, &[])?,
+        revoked: RevocationList::sign(&authority, 1, NOW, &DISCOVERY_KEY, &[])?,
     };
     Ok(store::install(folder, &bundle, None)?)
 }

@@ -6,24 +6,26 @@
 //! two processes is one observation: the difference of the medians. The two streams in the clear tell what such a
 //! difference is worth.
 
+use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use crate::Reason;
 use crate::campaign::CampaignError;
+use crate::ffi::Pushes;
 use crate::record::Reading;
+use crate::scenario::latency;
 use crate::statistics::{equivalence, mean, paired_t};
 use crate::transfer::interrupted;
+use crate::workload::{Transport, Turns, Workload};
 
-mod bare;
-mod ends;
+pub(crate) mod bare;
 mod restart;
 
 pub(crate) use bare::{FORWARDED, forward};
-pub(crate) use ends::{Task, run_end};
 pub(crate) use restart::{Restart, Setting, Side, environment, run};
 
 /// What carries the streams.
-#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) enum Subject {
     /// Sockets and nothing else; records are sealed by the cipher of this name.
     Bare(String),
@@ -37,10 +39,18 @@ impl Subject {
         let [least, ..] = bare::ours();
         Self::Bare(least.name())
     }
+
+    /// What carries one of the streams.
+    pub(crate) fn transport(&self, stream: usize) -> Transport {
+        match self {
+            Self::Bare(cipher) => Transport::Bare { cipher: (stream == CARRIED).then(|| cipher.clone()) },
+            Self::Library(path) => Transport::Lsl { library: path.clone(), pushes: Pushes::default() },
+        }
+    }
 }
 
 /// One condition.
-#[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) channels: usize,
     pub(crate) rate: f64,
@@ -51,6 +61,13 @@ impl Cell {
     /// As in `64ch-500hz-2in`.
     pub(crate) fn name(&self) -> String {
         format!("{}ch-{}hz-{}in", self.channels, self.rate, self.inlets)
+    }
+
+    /// What becomes of each stream in a restart; the order of the pushes follows from `seed`.
+    fn workload(&self, seconds: f64, seed: u64) -> Workload {
+        let samples =
+            latency::single_samples(self.channels, self.rate, self.inlets, Duration::from_secs_f64(seconds));
+        Workload { warmup: Duration::ZERO, turns: Turns { seed, ..Turns::default() }, ..samples }
     }
 }
 
@@ -169,7 +186,7 @@ fn difference(step: &str, first: &[f64], second: &[f64]) -> Reading {
     }
 }
 
-/// Which of the streams goes through the gateway, if there is one.
+/// Which of the streams is sealed, or goes through the gateway.
 pub(crate) const CARRIED: usize = 2;
 const LEVEL: f64 = 0.05;
 

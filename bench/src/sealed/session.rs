@@ -69,11 +69,6 @@ impl Conversation {
         Ok(self.socket.write_all(&bytes[..begin + length])?)
     }
 
-    /// Sends what is sealed already.
-    pub(crate) fn flush(&mut self) -> Result<(), Reason> {
-        Ok(self.socket.write_all(&core::mem::take(&mut self.unsent))?)
-    }
-
     /// Appends what comes next to `heard`.
     pub(crate) fn receive(&mut self, heard: &mut Vec<u8>) -> Result<(), Reason> {
         loop {

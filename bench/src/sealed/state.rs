@@ -24,7 +24,7 @@ pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
         let (held, all_bytes) = held_by(all);
         let each = all_bytes / held?.len() as f64;
         let reading = bytes(name, "state of a connection's session", each);
-        readings.push(reading.held_against(format!("<= {LIMIT_BYTES}"), Some(each <= LIMIT_BYTES)));
+        readings.push(reading.limited("<= 2048"));
     }
     readings.push(bytes("both", "of it the session", size_of::<Secure>() as f64));
     readings.push(bytes("both", "of it the datagrams", size_of::<schwann_session::Datagrams>() as f64));
@@ -42,4 +42,3 @@ fn connection(lab: &Lab, end: End) -> Result<Held, Reason> {
 }
 
 const CONNECTIONS: usize = 200;
-const LIMIT_BYTES: f64 = 2048.0;

@@ -32,18 +32,14 @@ pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
         tag
     };
     let opened = t_of(wrong, |tag| open_in_place(&key, &nonce, &[], &mut { sealed }, &Tag(*tag)).is_ok());
-    let figure = |subject: &str, t: f64| Reading {
-        subject: subject.to_owned(),
-        name: "|t| between a difference in the first byte and one in the last".to_owned(),
-        ..Reading::of(step, vec![t])
+    let figure = |subject: &str, t: f64, relation: &str| {
+        let name = "|t| between a difference in the first byte and one in the last";
+        Reading::one(step, subject, name, "", t).limited(format!("{relation} {TOLD_APART}"))
     };
-    let told = |subject, t| figure(subject, t).held_against(format!("> {TOLD_APART}"), Some(t > TOLD_APART));
-    let untold =
-        |subject, t| figure(subject, t).held_against(format!("< {TOLD_APART}"), Some(t < TOLD_APART));
     Ok(vec![
-        told("a comparison that stops early, 256 B", early),
-        untold("schwann_aead::ct::eq, 256 B", constant),
-        untold("opening a record with a wrong tag", opened),
+        figure("a comparison that stops early, 256 B", early, ">"),
+        figure("schwann_aead::ct::eq, 256 B", constant, "<"),
+        figure("opening a record with a wrong tag", opened, "<"),
     ])
 }
 

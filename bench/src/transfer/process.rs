@@ -7,16 +7,18 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
+use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{End, TransferError, interrupted};
+use super::{TransferError, interrupted};
 use crate::worker::{Event, Job, MARK, Order};
 
-/// A running measuring process; killed when dropped.
+/// A running measuring process; ended when dropped.
 pub(crate) struct Process {
     process: Child,
-    orders: ChildStdin,
+    /// Closed when it is to end.
+    orders: Option<ChildStdin>,
     said: mpsc::Receiver<Event>,
     patience: Duration,
 }
@@ -46,7 +48,7 @@ impl Process {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(TransferError::Setup)?;
-        let orders = process.stdin.take().expect("piped above");
+        let orders = process.stdin.take();
         let output = process.stdout.take().expect("piped above");
         let (sender, said) = mpsc::channel();
         std::thread::spawn(move || {
@@ -69,36 +71,29 @@ impl Process {
     fn write(&mut self, message: &impl Serialize) {
         let line = serde_json::to_string(message).expect("messages are plain data");
         // A process that is gone is noticed, with its reason, where it is next listened to.
-        let _ = writeln!(self.orders, "{line}").and_then(|()| self.orders.flush());
+        let _ = self.orders.as_mut().map(|orders| writeln!(orders, "{line}").and_then(|()| orders.flush()));
     }
 
-    /// Waits a while for the process to say something.
-    pub(crate) fn hear_within(&mut self, time: Duration) -> Result<Option<Event>, TransferError> {
-        match self.said.recv_timeout(time) {
-            Ok(event) => Ok(Some(event)),
-            Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let status = self.process.wait().map_err(TransferError::Setup)?;
-                Err(TransferError::Worker(format!("ended without a word, {status}")))
-            }
-        }
-    }
-}
-
-impl End for Process {
-    fn say(&mut self, order: Order) -> Result<(), TransferError> {
-        self.write(&order);
-        Ok(())
+    /// Tells it.
+    pub(crate) fn say(&mut self, order: &Order) {
+        self.write(order);
     }
 
-    fn hear(&mut self) -> Result<Event, TransferError> {
+    /// Waits until it says something.
+    pub(crate) fn hear(&mut self) -> Result<Event, TransferError> {
         let mut waited = Duration::ZERO;
         while waited < self.patience {
-            match self.hear_within(LOOK_UP)? {
-                Some(Event::Failed { reason }) => return Err(TransferError::Worker(reason)),
-                Some(event) => return Ok(event),
-                None if interrupted() => return Err(TransferError::Interrupted),
-                None => waited += LOOK_UP,
+            match self.said.recv_timeout(LOOK_UP) {
+                Ok(Event::Failed { reason }) => return Err(TransferError::Worker(reason)),
+                Ok(event) => return Ok(event),
+                Err(mpsc::RecvTimeoutError::Timeout) if interrupted() => {
+                    return Err(TransferError::Interrupted);
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => waited += LOOK_UP,
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    let status = self.process.wait().map_err(TransferError::Setup)?;
+                    return Err(TransferError::Worker(format!("ended without a word, {status}")));
+                }
             }
         }
         Err(TransferError::Silent)
@@ -107,6 +102,12 @@ impl End for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        // It ends with its orders, and takes its files away.
+        self.orders = None;
+        let begun = Instant::now();
+        while begun.elapsed() < LEAVE && matches!(self.process.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         // Both fail only when it has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -115,3 +116,5 @@ impl Drop for Process {
 
 /// A wait looks so often whether the user wants to stop.
 const LOOK_UP: Duration = Duration::from_millis(100);
+/// A process that has not ended by itself in this time is killed.
+const LEAVE: Duration = Duration::from_secs(2);

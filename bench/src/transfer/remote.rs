@@ -1,39 +1,43 @@
-//! Transfers to another computer, where an agent starts the measuring processes.
+//! Transfers to another computer.
 
-use super::{End, Outcome, Private, TransferError, conduct, out_of_turn};
-use crate::agent::Agent;
+use core::net::Ipv4Addr;
+
+use super::{Outcome, Private, Process, TransferError, conduct, discovery, out_of_turn};
+use crate::other::Other;
 use crate::worker::{Event, Order, Side};
 
 /// To the other computer, whose process sends on what it gets, and back: both clock readings are this computer's.
-pub(super) fn there_and_back(run: &Private<'_>, agent: &mut Agent) -> Result<Outcome, TransferError> {
-    let (here, there) = agent.addresses();
+pub(super) fn there_and_back(run: &Private<'_>, other: &Other) -> Result<Outcome, TransferError> {
+    let (here, there) = (other.here, other.there);
     let mut sender = run.start(&run.task(Side::Sender, here, here), &[])?;
     let Event::Ready { ports } = sender.hear()? else { return Err(out_of_turn()) };
-    let task = run.task(Side::Echo { ports }, here, there);
-    let mut echo = agent.start(run.subject, task, (&run.session, run.base_port), run.patience)?;
+    let mut echo = start(run, other, Side::Echo { ports }, there)?;
     let Event::Ready { ports } = echo.hear()? else { return Err(out_of_turn()) };
     let mut receiver = run.start(&run.task(Side::Returned { ports }, there, here), &[])?;
     let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
-    echo.say(Order::Go)?;
-    sender.say(Order::Go)?;
+    echo.say(&Order::Go);
+    sender.say(&Order::Go);
     let Event::Sent { total } = sender.hear()? else { return Err(out_of_turn()) };
-    echo.say(Order::Sent { total })?;
-    receiver.say(Order::Sent { total })?;
+    echo.say(&Order::Sent { total });
+    receiver.say(&Order::Sent { total });
     let Event::Received(received) = receiver.hear()? else { return Err(out_of_turn()) };
-    echo.say(Order::Finish)?;
+    echo.say(&Order::Finish);
     let Event::Finished(_) = echo.hear()? else { return Err(out_of_turn()) };
-    sender.say(Order::Finish)?;
+    sender.say(&Order::Finish);
     let Event::Finished(report) = sender.hear()? else { return Err(out_of_turn()) };
-    Ok(Outcome { sender: report, receivers: vec![received] })
+    Outcome::of((report, received))
 }
 
 /// To a receiver on the other computer, which counts on its own clock.
-pub(super) fn there(run: &Private<'_>, agent: &mut Agent) -> Result<Outcome, TransferError> {
-    let (here, _) = agent.addresses();
-    let mut sender = run.start(&run.task(Side::Sender, here, here), &[])?;
+pub(super) fn there(run: &Private<'_>, other: &Other) -> Result<Outcome, TransferError> {
+    let mut sender = run.start(&run.task(Side::Sender, other.here, other.here), &[])?;
     let Event::Ready { ports } = sender.hear()? else { return Err(out_of_turn()) };
-    let task = run.task(Side::Receiver { ports }, here, here);
-    let mut receiver = agent.start(run.subject, task, (&run.session, run.base_port), run.patience)?;
-    let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
-    conduct(&mut sender, &mut [&mut receiver])
+    let receiver = start(run, other, Side::Receiver { ports }, other.here)?;
+    Outcome::of(conduct(&mut sender, &mut [receiver])?)
+}
+
+/// Starts an end on the other computer, which takes the samples of this one.
+fn start(run: &Private<'_>, other: &Other, side: Side, listen: Ipv4Addr) -> Result<Process, TransferError> {
+    let config = discovery::private(&run.session, run.base_port, other.here);
+    other.start((run.subject, run.task(side, other.here, listen)), config, run.scratch, run.patience)
 }

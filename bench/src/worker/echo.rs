@@ -21,7 +21,7 @@ pub(super) fn run(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reas
     // The stream stays until all of it has been taken at the other side.
     orders.wait_for_finish()?;
     let (cpu_ns, peak_bytes) = (cpu_ns() - cpu_before, peak_bytes());
-    emit(&Event::Finished(SenderReport { sent, active_ns, cpu_ns, peak_bytes, pushes: Vec::new() }));
+    emit(&Event::Finished(vec![SenderReport { sent, active_ns, cpu_ns, peak_bytes, pushes: Vec::new() }]));
     Ok(())
 }
 
@@ -33,10 +33,10 @@ fn forward(
 ) -> Result<u64, Reason> {
     let mut sample = vec![0; task.workload.sample_bytes()];
     let mut sent = 0;
-    while orders.total().is_none_or(|total| sent < total) {
+    while orders.total.known().is_none_or(|total| sent < total) {
         match receiving.pull(&mut sample)? {
             Pulled::End => break,
-            Pulled::Samples(0) if orders.total().is_some() => break,
+            Pulled::Samples(0) if orders.total.known().is_some() => break,
             Pulled::Samples(0) => {}
             Pulled::Samples(_) => {
                 sending.push(&sample)?;

@@ -8,6 +8,7 @@ use super::{Ports, Side, Task};
 use crate::Reason;
 use crate::ffi::zmq::{Socket, ZeroMq};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
+use crate::sealed::paired::bare;
 use crate::workload::{Transport, Workload};
 
 /// The sending end.
@@ -47,6 +48,9 @@ pub(crate) enum Pulled {
 pub(super) fn listen(task: &Task) -> Result<Box<dyn Sending>, Reason> {
     let sample_bytes = task.workload.sample_bytes();
     Ok(match &task.transport {
+        Transport::Bare { cipher } => {
+            Box::new(bare::Outlet::new(cipher.as_deref(), &task.workload, &task.source_id)?)
+        }
         Transport::Lsl { library, pushes } => {
             let (library, source_id) = (load(task, library)?, outgoing(task));
             let shape = shape(task, &source_id);
@@ -70,6 +74,9 @@ pub(super) fn open(task: &Task, ports: Ports) -> Result<Box<dyn Receiving>, Reas
     let port = || ports.data.ok_or("the sender named no port");
     let message_bytes = chunk * task.workload.sample_bytes();
     Ok(match &task.transport {
+        Transport::Bare { cipher } => {
+            Box::new(bare::Inlet::new(cipher.as_deref(), &task.workload, &task.source_id)?)
+        }
         Transport::Lsl { library, .. } => {
             let (library, source_id) = (load(task, library)?, incoming(task));
             Box::new(Inlet::open(&library, &shape(task, &source_id), buffer, CONNECT_SECONDS)?)
@@ -237,9 +244,9 @@ fn load(task: &Task, path: &Path) -> Result<Lsl, Reason> {
     if task.sealed == seals { Ok(library) } else { Err(format!("the library says of itself: {info}").into()) }
 }
 
-fn shape<'a>(task: &Task, source_id: &'a str) -> StreamShape<'a> {
+fn shape<'a>(task: &'a Task, source_id: &'a str) -> StreamShape<'a> {
     let Workload { format, channel_count, nominal_rate, .. } = task.workload;
-    StreamShape { name: "SchwannBench", format, channel_count, nominal_rate, source_id }
+    StreamShape { name: &task.name, format, channel_count, nominal_rate, source_id }
 }
 
 /// The stream that an end makes.
@@ -259,6 +266,6 @@ fn incoming(task: &Task) -> String {
 }
 
 /// Discovery and connection must be done in this time, seconds.
-pub(crate) const CONNECT_SECONDS: f64 = 30.0;
+const CONNECT_SECONDS: f64 = 30.0;
 /// A pull waits so long for samples before it looks whether the run is over, seconds.
-pub(crate) const PULL_SECONDS: f64 = 0.25;
+const PULL_SECONDS: f64 = 0.25;

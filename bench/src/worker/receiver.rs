@@ -3,26 +3,53 @@
 use core::time::Duration;
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::{Barrier, Mutex, PoisonError};
 
 use super::link::{self, Pulled, Receiving};
-use super::{Event, Orders, Ports, ReceiverReport, Task, emit, peak_bytes};
+use super::{Event, Orders, Ports, ReceiverReport, Task, Total, emit, peak_bytes};
 use crate::Reason;
 use crate::clock::{cpu_ns, now_ns};
 use crate::payload::Verifier;
 use crate::workload::{Pacing, Pull, Workload};
 
-pub(super) fn run(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
+pub(super) fn run(tasks: &[Task], ports: Ports, orders: &Orders) -> Result<(), Reason> {
     let baseline_bytes = peak_bytes();
-    let mut receiving = link::open(task, ports)?;
-    let acknowledge = Acknowledge::connect(task, ports)?;
-    emit(&Event::Open);
-    let cpu_before = cpu_ns();
-    let mut report = receive(&mut *receiving, acknowledge, &task.workload, orders)?;
-    report.cpu_ns = cpu_ns() - cpu_before;
-    report.baseline_bytes = baseline_bytes;
-    report.peak_bytes = peak_bytes();
-    emit(&Event::Received(report));
+    let (mut reports, cpu_before) = match tasks {
+        [task] => {
+            let mut receiving = link::open(task, ports)?;
+            let acknowledge = Acknowledge::connect(task, ports)?;
+            emit(&Event::Open);
+            let cpu_before = cpu_ns();
+            (vec![receive(&mut *receiving, acknowledge, &task.workload, &orders.total)?], cpu_before)
+        }
+        _ => (side_by_side(tasks, ports, &orders.total)?, cpu_ns()),
+    };
+    for report in &mut reports {
+        report.cpu_ns = cpu_ns() - cpu_before;
+        (report.baseline_bytes, report.peak_bytes) = (baseline_bytes, peak_bytes());
+    }
+    emit(&Event::Received(reports));
     Ok(())
+}
+
+/// Pulls from several streams, each in a thread of its own.
+fn side_by_side(tasks: &[Task], ports: Ports, total: &Total) -> Result<Vec<ReceiverReport>, Reason> {
+    // One after the other: many searches at once would need as many ports.
+    let (turn, open) = (Mutex::new(()), Barrier::new(tasks.len() + 1));
+    let one = |task: &Task| {
+        let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = link::open(task, ports);
+        drop(turn);
+        open.wait();
+        receive(&mut *made?, None, &task.workload, total)
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = tasks.iter().map(|task| scope.spawn(move || one(task))).collect();
+        open.wait();
+        emit(&Event::Open);
+        threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread has panicked")?).collect()
+    })
 }
 
 /// Pulls until all that was sent has come, or nothing comes any more.
@@ -30,7 +57,7 @@ fn receive(
     receiving: &mut dyn Receiving,
     mut acknowledge: Option<Acknowledge>,
     workload: &Workload,
-    orders: &Orders,
+    total: &Total,
 ) -> Result<ReceiverReport, Reason> {
     let (samples, pause) = match workload.pull {
         Pull::Sample => (1, Duration::ZERO),
@@ -42,7 +69,7 @@ fn receive(
     loop {
         match receiving.pull(&mut values)? {
             Pulled::End => break,
-            Pulled::Samples(0) if orders.total().is_some() => break,
+            Pulled::Samples(0) if total.known().is_some() => break,
             Pulled::Samples(0) => {}
             Pulled::Samples(count) => {
                 // One that gave less has waited for its timeout.
@@ -50,9 +77,9 @@ fn receive(
                 acknowledge.as_mut().map_or(Ok(()), |one| one.progress(progress.verifier.next()))?;
             }
         }
-        let is_complete = orders.total().is_some_and(|total| progress.verifier.next() >= total);
+        let is_complete = total.known().is_some_and(|total| progress.verifier.next() >= total);
         // A receiver that pulls slowly on purpose does not catch up afterwards.
-        if is_complete || (!pause.is_zero() && orders.total().is_some()) {
+        if is_complete || (!pause.is_zero() && total.known().is_some()) {
             break;
         }
         if !pause.is_zero() {

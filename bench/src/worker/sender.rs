@@ -9,38 +9,80 @@ use super::{Event, Order, Orders, Ports, Push, SenderReport, Task, emit, peak_by
 use crate::Reason;
 use crate::clock::{cpu_ns, now_ns, ns, sleep_until};
 use crate::payload::Chunk;
+use crate::statistics::Resampler;
 use crate::workload::Pacing;
 
-pub(super) fn run(task: &Task, orders: &Orders) -> Result<(), Reason> {
-    let mut sending = link::listen(task)?;
-    let window = match task.workload.pacing {
-        Pacing::Window { .. } => Some(TcpListener::bind((task.listen, 0))?),
+pub(super) fn run(tasks: &[Task], first: &Task, orders: &Orders) -> Result<(), Reason> {
+    let mut all = tasks.iter().map(link::listen).collect::<Result<Vec<_>, _>>()?;
+    let window = match first.workload.pacing {
+        Pacing::Window { .. } => Some(TcpListener::bind((first.listen, 0))?),
         Pacing::Schedule { .. } | Pacing::Unpaced => None,
     };
     let window_port = window.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| address.port());
-    emit(&Event::Ready { ports: Ports { data: sending.port()?, window: window_port } });
+    let data = all.first().map_or(Ok(None), |sending| sending.port())?;
+    emit(&Event::Ready { ports: Ports { data, window: window_port } });
     let Order::Go = orders.wait()? else { return Err("expected the order to go".into()) };
 
-    sending.connected(task.workload.consumers)?;
+    all.iter_mut().try_for_each(|sending| sending.connected(first.workload.consumers))?;
+    // Open until the end: the receiver may still say how far it is when all has been sent.
     let mut acknowledged = window.map(|listener| Acknowledged::accept(&listener)).transpose()?;
     // Otherwise the kernel may wake this thread 50 us late to save power, which is not the library's doing.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let cpu_before = cpu_ns();
-    let mut report = match task.workload.pacing {
-        Pacing::Schedule { rate } => scheduled(task, rate, &mut *sending)?,
-        Pacing::Unpaced => flat_out(task, &mut *sending, |_| Ok(()))?,
-        Pacing::Window { ahead } => flat_out(task, &mut *sending, |sent| match &mut acknowledged {
+    let mut reports = push(first, &mut all, acknowledged.as_mut())?;
+    all.iter().try_for_each(|sending| sending.end())?;
+    emit(&Event::Sent { total: reports.first().map_or(0, |report| report.sent) });
+    let Order::Finish = orders.wait()? else { return Err("expected the order to finish".into()) };
+    for report in &mut reports {
+        (report.cpu_ns, report.peak_bytes) = (cpu_ns() - cpu_before, peak_bytes());
+    }
+    emit(&Event::Finished(reports));
+    Ok(())
+}
+
+/// Sends all samples of the streams.
+fn push(
+    task: &Task,
+    all: &mut [Box<dyn Sending>],
+    mut acknowledged: Option<&mut Acknowledged>,
+) -> Result<Vec<SenderReport>, Reason> {
+    let [sending] = all else { return side_by_side(task, all) };
+    let sending = &mut **sending;
+    let report = match task.workload.pacing {
+        Pacing::Schedule { rate } => scheduled(task, rate, sending),
+        Pacing::Unpaced => flat_out(task, sending, |_| Ok(())),
+        Pacing::Window { ahead } => flat_out(task, sending, |sent| match &mut acknowledged {
             Some(acknowledged) => acknowledged.wait_until_within(ahead, sent),
             None => Ok(()),
-        })?,
+        }),
     };
-    sending.end()?;
-    emit(&Event::Sent { total: report.sent });
-    let Order::Finish = orders.wait()? else { return Err("expected the order to finish".into()) };
-    report.cpu_ns = cpu_ns() - cpu_before;
-    report.peak_bytes = peak_bytes();
-    emit(&Event::Finished(report));
-    Ok(())
+    Ok(vec![report?])
+}
+
+/// One push to each stream per period, in random order; a late push does not move those after it.
+fn side_by_side(task: &Task, all: &mut [Box<dyn Sending>]) -> Result<Vec<SenderReport>, Reason> {
+    let workload = &task.workload;
+    let count = (workload.duration.as_secs_f64() * workload.nominal_rate) as u64;
+    let slot_ns = 1e9 / workload.nominal_rate / all.len() as f64;
+    let mut source = Chunk::new(workload.format, workload.channel_count, 1);
+    let pushes = || Vec::with_capacity(count as usize);
+    let mut reports: Vec<_> =
+        all.iter().map(|_| SenderReport { sent: count, pushes: pushes(), ..Default::default() }).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    let mut random = Resampler::new(workload.turns.seed);
+    let start = now_ns() + LEAD_IN_NS;
+    for period in 0..count {
+        let sample = source.at(period);
+        random.shuffle(&mut order);
+        for (slot, &stream) in order.iter().enumerate() {
+            let due = start + ((period as f64 * all.len() as f64 + slot as f64) * slot_ns) as u64;
+            sleep_until(due);
+            let begun = now_ns();
+            all[stream].push(sample)?;
+            reports[stream].pushes.push(Push { due, begun, done: now_ns() });
+        }
+    }
+    Ok(reports)
 }
 
 /// Pushes on an open-loop schedule: a late push does not move those after it.

@@ -4,18 +4,18 @@
 //! Every sealed stream pays at least this: one call seals a record more, and one call opens it. It takes the place
 //! of an outlet and an inlet. So the schedule, the processes and the judgement are those of the streams.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use schwann_aead::Kernel;
 
-use super::Cell;
-use super::ends::SEALED_STREAM;
 use crate::Reason;
 use crate::aead::{Contender, Workload, engine};
 use crate::ffi::slices;
 use crate::worker::link::{Pulled, Receiving, Sending};
+use crate::workload::Workload as Of;
 
 mod ahead;
 
@@ -50,12 +50,10 @@ struct Record {
 }
 
 impl Record {
-    fn new(cipher: &str, stream: usize, channels: usize) -> Result<Self, Reason> {
-        let cipher = match stream {
-            SEALED_STREAM => Some(contenders().find(|one| one.name() == cipher).ok_or("no such cipher")?),
-            _ => None,
-        };
-        let text = STAMP_LEN + channels * size_of::<f32>();
+    fn new(cipher: Option<&str>, workload: &Of) -> Result<Self, Reason> {
+        let find = |name| contenders().find(|one| one.name() == name).ok_or("no such cipher");
+        let cipher = cipher.map(find).transpose()?;
+        let text = STAMP_LEN + workload.sample_bytes();
         let len = if cipher.is_some() { text + TAG_LEN } else { text };
         Ok(Self { cipher, work: Workload::new([text], HEADER_LEN), len })
     }
@@ -97,7 +95,7 @@ impl Record {
 }
 
 /// Where receivers are awaited, and then their sockets.
-pub(super) struct Outlet {
+pub(crate) struct Outlet {
     listener: UnixListener,
     /// One for each receiver.
     records: Vec<Record>,
@@ -105,9 +103,9 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    pub(super) fn new(cipher: &str, stream: usize, cell: &Cell, name: &str) -> Result<Self, Reason> {
+    pub(crate) fn new(cipher: Option<&str>, workload: &Of, name: &str) -> Result<Self, Reason> {
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
-        let records = (0..cell.inlets).map(|_| Record::new(cipher, stream, cell.channels));
+        let records = (0..workload.consumers).map(|_| Record::new(cipher, workload));
         Ok(Self { listener, records: records.collect::<Result<_, _>>()?, sockets: Vec::new() })
     }
 }
@@ -127,26 +125,33 @@ impl Sending for Outlet {
         self.records.iter_mut().for_each(Record::prepare);
         Ok(())
     }
+
+    fn end(&self) -> Result<(), Reason> {
+        Ok(self.sockets.iter().try_for_each(|socket| socket.shutdown(Shutdown::Write))?)
+    }
 }
 
 /// The receiving end.
-pub(super) struct Inlet {
+pub(crate) struct Inlet {
     socket: UnixStream,
     record: Record,
 }
 
 impl Inlet {
-    pub(super) fn new(cipher: &str, stream: usize, channels: usize, name: &str) -> Result<Self, Reason> {
+    pub(crate) fn new(cipher: Option<&str>, workload: &Of, name: &str) -> Result<Self, Reason> {
         slices::ask();
         let socket = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
-        Ok(Self { socket, record: Record::new(cipher, stream, channels)? })
+        Ok(Self { socket, record: Record::new(cipher, workload)? })
     }
 }
 
 impl Receiving for Inlet {
     fn pull(&mut self, sample: &mut [u8]) -> Result<Pulled, Reason> {
         self.record.prepare();
-        self.socket.read_exact(self.record.room())?;
+        match self.socket.read_exact(self.record.room()) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Pulled::End),
+            other => other?,
+        }
         self.record.read(sample)?;
         Ok(Pulled::Samples(1))
     }

@@ -4,17 +4,18 @@ use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::ends::{ENDS, End, NAMES, Task};
 use super::{CARRIED, Cell, Subject};
 use crate::Reason;
 use crate::clock::now_ns;
 use crate::gateway::Gateway;
+use crate::payload::Tally;
 use crate::record::KEYS;
 use crate::statistics::median;
-use crate::transfer::{End as _, Place, Process, discovery};
-use crate::worker::{Event, Job, Order};
+use crate::transfer::{Place, Process, conduct, discovery, out_of_turn};
+use crate::worker::{self, Event, Job, Ports, ReceiverReport, SenderReport, Task};
+use crate::workload::Transport;
 
 /// What one restart measured, per stream: in the clear, in the clear again, sealed.
 #[derive(Clone, Debug)]
@@ -25,7 +26,8 @@ pub(crate) struct Restart {
 
 /// A process at an end.
 pub(crate) struct Side {
-    pub(crate) subject: Subject,
+    /// The streams, what carries each, and whether that must say that it seals.
+    pub(crate) streams: Vec<(usize, Transport, bool)>,
     pub(crate) environment: BTreeMap<String, String>,
     /// The words that bring it where it belongs.
     pub(crate) enter: Vec<OsString>,
@@ -38,12 +40,7 @@ pub(crate) struct Side {
 /// Who takes part in a restart.
 pub(crate) struct Setting {
     pub(crate) sender: Side,
-    /// With the streams that each takes.
-    pub(crate) receivers: Vec<(Side, Vec<usize>)>,
-    /// Whether the sender's library must seal; of two, that of the last stream.
-    pub(crate) seals: bool,
-    /// The library of the last stream at its sender, if it is not that of the others.
-    pub(crate) carried: Option<PathBuf>,
+    pub(crate) receivers: Vec<Side>,
     /// What brings the last stream over, one behind the other; none if its receiver takes it from its sender.
     pub(crate) gateways: Vec<Gateway>,
 }
@@ -52,8 +49,9 @@ impl Setting {
     /// Two processes on this computer, with the same library or none. All streams are sealed but two.
     pub(super) fn sealed(subject: &Subject) -> Self {
         let clear = format!("{}=off; {}=off", NAMES[0], NAMES[1]);
+        let is_library = matches!(subject, Subject::Library(_));
         let side = || Side {
-            subject: subject.clone(),
+            streams: (0..ENDS).map(|stream| (stream, subject.transport(stream), is_library)).collect(),
             environment: environment(&[
                 ("SCHWANN_SECURITY", "require"),
                 ("SCHWANN_SECURITY_STREAMS", &clear),
@@ -63,8 +61,7 @@ impl Setting {
             asks: Ipv4Addr::LOCALHOST,
             behind: "",
         };
-        let (sender, receivers) = (side(), vec![(side(), (0..ENDS).collect())]);
-        Self { sender, receivers, seals: true, carried: None, gateways: Vec::new() }
+        Self { sender: side(), receivers: vec![side()], gateways: Vec::new() }
     }
 }
 
@@ -88,52 +85,64 @@ pub(crate) fn run(
         std::fs::write(&config, discovery::private(&session, ports, asks)).map(|()| config)
     };
     let patience = Duration::from_secs_f64(3.0 * seconds) + SETUP_PATIENCE;
-    let start = |end, side: &Side, carried: Option<&PathBuf>, streams: Vec<usize>| {
-        let (subject, carried, session) =
-            (side.subject.clone(), carried.cloned(), session.clone() + side.behind);
-        let seals = setting.seals;
-        let task = Task { cell: *cell, end, subject, carried, seconds, seed, seals, session, streams };
+    let start = |end: worker::Side, side: &Side, inlets: usize| {
+        let task = |(stream, transport, sealed): (usize, Transport, bool)| Task {
+            side: end,
+            name: NAMES[stream].to_owned(),
+            transport,
+            workload: cell.workload(seconds, seed),
+            source_id: source(&format!("{session}{}", side.behind), stream),
+            sender: side.asks,
+            listen: side.asks,
+            sealed,
+        };
         let files = Some((&*configured(side.asks)?, scratch));
         let place = Place { files, environment: Some(&side.environment), enter: &side.enter };
-        Ok::<_, Reason>(Process::start(&Job::Paired(task), &place, patience)?)
+        let tasks = vec![side.streams.clone(); inlets].concat().into_iter().map(task).collect();
+        Ok::<_, Reason>(Process::start(&Job::Transfer(tasks), &place, patience)?)
     };
-    let mut sender = start(End::Sender, &setting.sender, setting.carried.as_ref(), (0..ENDS).collect())?;
-    let Event::Ready { .. } = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
-    let carried = Task::source_of(&session, CARRIED);
-    let config = configured(setting.sender.asks)?;
+    let mut sender = start(worker::Side::Sender, &setting.sender, 1)?;
+    let Event::Ready { .. } = sender.hear()? else { return Err(out_of_turn().into()) };
+    let (carried, config) = (source(&session, CARRIED), configured(setting.sender.asks)?);
     let gateways = setting.gateways.iter().map(|gateway| gateway.start(&carried, &config));
     let _gateways = gateways.collect::<Result<Vec<_>, _>>()?;
-    let receivers =
-        setting.receivers.iter().map(|(side, streams)| start(End::Receiver, side, None, streams.clone()));
-    observe(&mut sender, &mut receivers.collect::<Result<Vec<_>, _>>()?)
+    let end = worker::Side::Receiver { ports: Ports::default() };
+    let receivers = setting.receivers.iter().map(|side| start(end, side, cell.inlets));
+    let (sent, received) = conduct(&mut sender, &mut receivers.collect::<Result<Vec<_>, _>>()?)?;
+    let streams = setting.receivers.iter().flat_map(|side| vec![side.streams.clone(); cell.inlets].concat());
+    Restart::of(&sent, streams.map(|(stream, ..)| stream).zip(&received))
 }
 
-/// Lets the sender begin, and waits until all has arrived.
-fn observe(sender: &mut Process, receivers: &mut [Process]) -> Result<Restart, Reason> {
-    for receiver in &mut *receivers {
-        let Event::Open = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
-    }
-    sender.say(Order::Go)?;
-    let Event::Pushed(begun) = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
-    let mut latencies: [Vec<f64>; ENDS] = core::array::from_fn(|_| Vec::new());
-    for receiver in receivers {
-        let Event::Arrived(inlets) = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
-        for (stream, arrivals) in inlets {
-            let begun = begun.get(stream).ok_or("an inlet of no stream")?;
-            if arrivals.len() != begun.len() {
-                return Err(format!("{} of {} samples arrived", arrivals.len(), begun.len()).into());
+/// The source id of a stream of a session.
+fn source(session: &str, stream: usize) -> String {
+    format!("{session}-{stream}")
+}
+
+impl Restart {
+    /// From what was sent to each stream, and what each inlet received. All must have come, in order, with its values.
+    fn of<'a>(
+        sent: &[SenderReport],
+        received: impl Iterator<Item = (usize, &'a ReceiverReport)>,
+    ) -> Result<Self, Reason> {
+        let mut latencies: [Vec<f64>; ENDS] = core::array::from_fn(|_| Vec::new());
+        for (stream, inlet) in received {
+            let sent = sent.get(stream).ok_or("an inlet of no stream")?;
+            if inlet.tally != (Tally { received: sent.sent, ..Tally::default() }) {
+                return Err(
+                    format!("{} samples were not delivered as sent: {:?}", sent.sent, inlet.tally).into()
+                );
             }
-            let spent = begun
-                .iter()
-                .zip(&arrivals)
-                .map(|(begun, arrived)| arrived.saturating_sub(*begun) as f64 / 1e3);
+            let spent = sent.pushes.iter().zip(&inlet.arrivals);
+            let spent = spent.map(|(push, (_, arrived))| arrived.saturating_sub(push.begun) as f64 / 1e3);
             latencies[stream].extend(spent.skip(WARM_UP));
         }
+        Ok(Self { p50_us: latencies.each_ref().map(|values| median(values)) })
     }
-    Ok(Restart { p50_us: latencies.each_ref().map(|values| median(values)) })
 }
 
-const OUT_OF_TURN: &str = "a process spoke out of turn";
+const ENDS: usize = 3;
+/// The streams: in the clear, in the clear again, sealed.
+const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
 /// First samples that do not count: caches and the scheduler get to know the streams.
 const WARM_UP: usize = 20;
 /// Time that processes may need beyond the samples themselves, to start, to find each other and to drain.
