@@ -1,5 +1,6 @@
 """What is written in the picture: time of day, scale, names, marks, what is under the pointer; and the menu of a name."""
 
+import math
 import re
 import threading
 import time
@@ -123,20 +124,32 @@ def check_hover(page: Page) -> None:
     page.wait("document.getElementById('scale').textContent", "and fits")
     page.value("document.activeElement.blur()")
     page.wait("window.since ??= performance.now(), performance.now() - since > 3000", "for some seconds")
-    page.press(" ", "Space")
-    page.wait("document.getElementById('pause').textContent === 'Follow'", "the picture stands still")
     for seconds in (2, 0.1):
         set_window(page, seconds)
-        found = []
-        while not found or len({value for _, value, _ in found}) < 2:
-            found = [hover(page, x, 60) for x in (500, 900)]
-        (name, first, begin), (_, last, end) = found
+        found, off = [], math.inf
+        # Times are the sender's, and a busy computer measures its clock badly for a while.
+        for _ in range(10):
+            found = look_twice(page)
+            (name, first, begin), (_, last, end) = found
+            numbers = [float(text.split(" to ")[0]) for text in (first, last)]
+            off = (numbers[1] - numbers[0]) - 1000 * (end - begin)
+            if abs(off) <= 3:
+                break
         expect(bool(name), f"in a window of {seconds} s the pointer tells the channel", name)
-        numbers = [float(text.split(" to ")[0]) for text in (first, last)]
-        off = (numbers[1] - numbers[0]) - 1000 * (end - begin)
         expect(end > begin and abs(off) <= 3, "the value, and its time", (found, off))
         expect((" to " in first) == (seconds == 2), "a column of many samples tells their extremes, a sample its value", first)
+
+
+def look_twice(page: Page) -> list[tuple[str, str, float]]:
+    """What is said of two moments of one picture that stands still; then it goes on."""
+    page.press(" ", "Space")
+    page.wait("document.getElementById('pause').textContent === 'Follow'", "the picture stands still")
+    found: list[tuple[str, str, float]] = []
+    while len({value for _, value, _ in found}) < 2:
+        found = [hover(page, x, 60) for x in (500, 900)]
     page.press("End", "End")
+    page.wait("document.getElementById('pause').textContent !== 'Follow'", "the picture goes on")
+    return found
 
 
 def click_name(page: Page, name: str) -> None:
