@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ import pyxdf  # noqa: E402
 
 SCRATCH = pathlib.Path(tempfile.mkdtemp(prefix="relay-"))
 PATIENCE = 120
+KEEPERS: list[socket.socket] = []
 RATE = 200
 
 SEND = r"""
@@ -64,6 +66,21 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
+def own_ports() -> int:
+    """The first of 40 ports that no other test of this network has: a socket on the last one keeps them for this process."""
+    # Below those that the system gives out.
+    for first in random.sample(range(10_000, 32_000, 40), 550):
+        keeper = socket.socket()
+        try:
+            keeper.bind(("127.0.0.1", first + 39))
+        except OSError:
+            keeper.close()
+            continue
+        KEEPERS.append(keeper)
+        return first
+    raise AssertionError("every port is taken")
+
+
 class Program:
     """A program that runs, and all that it said."""
 
@@ -101,11 +118,11 @@ class Site:
     """A device of the lab, on a network of its own."""
 
     def __init__(self, keys: pathlib.Path, relay: str = "") -> None:
-        port = free_port()
+        port = own_ports()
         # Words before each command, such as those that enter another network.
         self.prefix: tuple[str, ...] = ()
         config = SCRATCH / f"{keys.name}.cfg"
-        config.write_text(f"[log]\nlevel=-2\n[ports]\nMulticastPort={free_port()}\nBasePort={port}\nPortRange=32\nIPv6=disable\n"
+        config.write_text(f"[log]\nlevel=-2\n[ports]\nMulticastPort={port + 38}\nBasePort={port}\nPortRange=32\nIPv6=disable\n"
                           f"[multicast]\nResolveScope=machine\n[lab]\nSessionID={keys.name}-{port}\n[relay]\n{relay}\n")
         self.keys, self.log, self.programs = keys, SCRATCH / f"{keys.name}.security", []
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "LSL"))}
