@@ -23,6 +23,9 @@ export function plain(value) {
   return String(Number(value.toPrecision(4)));
 }
 
+/** A sample's value with all digits that a float of 32 bits has, which is what the page is sent. */
+export function exact(value) { return String(Number(value.toPrecision(7))); }
+
 /** Seconds as text with the unit that fits. */
 export function duration(seconds) {
   const size = Math.abs(seconds);

@@ -1,7 +1,7 @@
 // The picture: panels of streams on one time axis, events above them, and what a pointer does in it.
 
 import { color, isDark } from "./colors.js";
-import { clamp, clockText, plain, timeStep } from "./format.js";
+import { clamp, clockText, exact, timeStep } from "./format.js";
 import { drawEvents } from "./events.js";
 import { RIBBON, hatch } from "./panel.js";
 
@@ -274,7 +274,7 @@ export class Plot {
     const found = panel.valueAt(row, this.timeAt(this.cursor.x), reach);
     if (!found) return null;
     const unit = panel.view.unit ? ` ${panel.view.unit}` : "";
-    const value = found.low === found.high ? `${plain(found.low)}${unit}` : `${plain(found.low)} to ${plain(found.high)}${unit}`;
+    const value = found.low === found.high ? `${exact(found.low)}${unit}` : `${exact(found.low)} to ${exact(found.high)}${unit}`;
     return { ...found, panel, row, value, name: panel.view.names[row] ?? "" };
   }
 }
