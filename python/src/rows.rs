@@ -1,7 +1,8 @@
 //! Numbers from and to numpy, by the type of a stream's values.
 
+use numpy::ndarray::{Dimension as _, IntoDimension};
 use numpy::prelude::*;
-use numpy::{Element, PyArray1, PyArray2, PyReadonlyArrayDyn};
+use numpy::{Element, PyArray, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyAny;
@@ -67,20 +68,25 @@ fn push_as<T: Element + Value>(
     Some(pushed.map_err(|error| of_stream(py, error)))
 }
 
-/// An array for samples × channels. What is in it does not matter, so a large one is not cleared first.
-fn room<'py, T: Element>(py: Python<'py>, rows: usize, channels: usize) -> PyResult<Bound<'py, PyArray2<T>>> {
+/// An array of this shape, such as samples × channels. What is in it does not matter, so a large one is not cleared first.
+///
+/// - Errors: numpy's, if there is no memory for so many.
+fn room<'py, T: Element, S: IntoDimension>(
+    py: Python<'py>,
+    shape: S,
+) -> PyResult<Bound<'py, PyArray<T, S::Dim>>> {
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let bytes = rows.checked_mul(channels).and_then(|values| values.checked_mul(size_of::<T>()));
+    let shape = shape.into_dimension();
+    let bytes = shape.size_checked().and_then(|values| values.checked_mul(size_of::<T>()));
     if bytes.is_some_and(|bytes| bytes < CLEARED) {
-        return Ok(PyArray2::zeros(py, [rows, channels], false));
+        return Ok(PyArray::zeros(py, shape, false));
     }
     let empty = EMPTY.import(py, "numpy", "empty")?;
-    Ok(empty.call1(((rows, channels), numpy::dtype::<T>(py)))?.cast_into()?)
+    Ok(empty.call1((shape.slice(), numpy::dtype::<T>(py)))?.cast_into()?)
 }
 
 /// Bytes that are cleared faster than numpy is asked not to.
 const CLEARED: usize = 16 * 1024;
-const LARGE_ROWS: usize = CLEARED / size_of::<f64>();
 
 /// Has `fill` put samples into arrays of the caller's.
 ///
@@ -113,12 +119,8 @@ pub(crate) fn filled<'py, T: Element + Send>(
     channels: usize,
     fill: impl FnOnce(&mut [T], &mut [f64]) -> PyResult<usize>,
 ) -> PyResult<Rows<'py>> {
-    let values = room::<T>(py, rows, channels)?;
-    let stamps = match rows {
-        ..LARGE_ROWS => PyArray1::<f64>::zeros(py, rows, false),
-        // As many as there is no memory for are an error of numpy's.
-        LARGE_ROWS.. => room::<f64>(py, rows, 1)?.reshape([rows])?,
-    };
+    let values = room::<T, _>(py, [rows, channels])?;
+    let stamps = room::<f64, _>(py, [rows])?;
     let count = fill(values.readwrite().as_slice_mut()?, stamps.readwrite().as_slice_mut()?)?;
     if count == rows {
         return Ok((values.into_any(), stamps));
