@@ -22,7 +22,7 @@ pub(super) fn run(tasks: &[Task], ports: Ports, orders: &Orders) -> Result<(), R
             let cpu_before = cpu_ns();
             (vec![receive(&mut *receiving, acknowledge, &task.workload, &orders.total)?], cpu_before)
         }
-        _ => (side_by_side(tasks, ports, &orders.total)?, cpu_ns()),
+        _ => side_by_side(tasks, ports, &orders.total)?,
     };
     for report in &mut reports {
         report.cpu_ns = cpu_ns() - cpu_before;
@@ -32,8 +32,8 @@ pub(super) fn run(tasks: &[Task], ports: Ports, orders: &Orders) -> Result<(), R
     Ok(())
 }
 
-/// Pulls from several streams, each in a thread of its own.
-fn side_by_side(tasks: &[Task], ports: Ports, total: &Total) -> Result<Vec<ReceiverReport>, Reason> {
+/// Pulls from several streams, each in a thread of its own. With the reports comes the processor time that was spent before.
+fn side_by_side(tasks: &[Task], ports: Ports, total: &Total) -> Result<(Vec<ReceiverReport>, u64), Reason> {
     // One after the other: many searches at once would need as many ports.
     let (turn, open) = (Mutex::new(()), Barrier::new(tasks.len() + 1));
     let one = |task: &Task| {
@@ -48,7 +48,9 @@ fn side_by_side(tasks: &[Task], ports: Ports, total: &Total) -> Result<Vec<Recei
         let threads: Vec<_> = tasks.iter().map(|task| scope.spawn(move || one(task))).collect();
         open.wait();
         emit(&Event::Open);
-        threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread has panicked")?).collect()
+        let cpu_before = cpu_ns();
+        let ended = threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread has panicked")?);
+        Ok((ended.collect::<Result<_, Reason>>()?, cpu_before))
     })
 }
 
