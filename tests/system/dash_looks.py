@@ -151,7 +151,7 @@ def check_flat(page, url: str) -> None:
         def is_last_red():
             gutter = State(page, "flat channel").part("#plot", top=34, bottom=44).cut(columns=slice(0, 108))
             rows = gutter.mask("red").any(axis=1).nonzero()[0]
-            return rows.size and rows.max() - rows.min() < 20 and rows.min() > 0.8 * gutter.pixels.shape[0]
+            return gutter.count("red") > 20 and rows.max() - rows.min() < 20 and rows.min() > 0.8 * gutter.pixels.shape[0]
 
         wait_for(is_last_red, "a flat channel is red in the gutter, and it alone, the last of six", 40)
     finally:
