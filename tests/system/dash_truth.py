@@ -88,7 +88,7 @@ def check_killed() -> None:
             page.wait("document.getElementById('wall').textContent === ''", "no time of day is told", 5)
             said = page.value(f"[{SUMMARY}, {LIVE}, {STATUS}]")
             expect(said == ["no contact", 0, "recording: unknown"], "nothing is live, or well, or recorded", said)
-            expect(page.value("notified.filter(text => /No contact/.test(text)).length") == 1, "and it is said beside all windows that nobody knows of the recording")
+            expect(page.value("notified.filter(text => /No contact/.test(text)).length") == 1, "and it is said beside all windows that the recording is unknown")
             page.problems.clear()
             command = [str(PROGRAMS / "schwann"), "dash", "--no-browser", "--session", SESSION, "--port", str(port_of(url))]
             with running(*command) as _:
