@@ -269,10 +269,8 @@ def check_recorder(url: str, process: subprocess.Popen) -> None:
     expect(stream["sample_count"] == expected, f"and has every one of {expected} samples", stream["sample_count"])
 
 
-def main() -> None:
-    check_types()
-    check_token()
-    check_other_user()
+def check_one_page() -> None:
+    """A page from its first stream until its program ends."""
     with dashboard("--no-browser", "--session", SESSION) as (url, process):
         check_strangers(url)
         page = Page()
@@ -305,6 +303,13 @@ def main() -> None:
             expect(process.wait(timeout=10) == 0, "the program ends when it is told to")
         finally:
             page.close()
+
+
+def main() -> None:
+    check_types()
+    check_token()
+    check_other_user()
+    check_one_page()
     check_hands()
     check_words()
     check_strip_and_reference()
