@@ -214,20 +214,32 @@ def sender(count: int, seconds: float) -> subprocess.Popen[str]:
 
 
 def loop() -> None:
-    """The time from the push of a sample to the line behind the wait for it. One case is a blocking
-    pull, the other 200 streams in one event loop."""
+    """The time from the push of a sample to the line behind the wait for it: with a blocking pull, with 200 streams in
+    one event loop, and with as many bare sockets. Rounds, each in an order of its own: one burst of other work reaches one of them."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    seconds = max(3.0, 20.0 * SCALE)
-    blocking = [one_blocking(seconds) for _ in range(2)]
-    ours = many_in_a_loop(200, seconds)
-    for name, latencies in [("a blocking pull", blocking[0]), ("200 streams in a loop", ours)]:
-        figure(f"wake, {name}, median", "µs", [1e6 * float(np.median(latencies))])
-        figure(f"wake, {name}, p99", "µs", [1e6 * float(np.quantile(latencies, 0.99))])
-    p99 = [float(np.quantile(latencies, 0.99)) for latencies in (*blocking, ours)]
-    figure("wake, p99 of 200 streams in a loop / of a blocking pull", "x", [p99[2] / p99[0]], "<= 2")
-    figure("wake, p99 of a blocking pull / of another (A/A)", "x", [p99[1] / p99[0]])
-    bare = float(np.quantile(bare_in_a_loop(200, seconds), 0.99))
-    figure("wake, p99 of 200 bare sockets in a loop / of a blocking pull (what asyncio allows)", "x", [bare / p99[0]])
+    seconds, order = max(2.0, 5.0 * SCALE), random.Random(1)
+    cases: dict[str, Callable[[], list[float]]] = {
+        "a blocking pull": lambda: one_blocking(seconds),
+        "another blocking pull": lambda: one_blocking(seconds),
+        "200 streams in a loop": lambda: many_in_a_loop(200, seconds),
+        "200 bare sockets in a loop": lambda: bare_in_a_loop(200, seconds),
+    }
+    p99: dict[str, list[float]] = {name: [] for name in cases}
+    median: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds(6, 1)):
+        for name in order.sample(list(cases), len(cases)):
+            latencies = cases[name]()
+            p99[name].append(1e6 * float(np.quantile(latencies, 0.99)))
+            median[name].append(1e6 * float(np.median(latencies)))
+    for name in ("a blocking pull", "200 streams in a loop"):
+        figure(f"wake, {name}, median", "µs", median[name])
+        figure(f"wake, {name}, p99", "µs", p99[name])
+    blocking = p99["a blocking pull"]
+    for name, criterion in [("200 streams in a loop", "<= 2"), ("200 bare sockets in a loop", "")]:
+        allows = "" if criterion else " (what asyncio allows)"
+        figure(f"wake, p99 of {name} / of a blocking pull{allows}", "x", [one / other for one, other in zip(p99[name], blocking)], criterion)
+    again = [one / other for one, other in zip(p99["another blocking pull"], blocking)]
+    figure("wake, p99 of a blocking pull / of another (A/A)", "x", again)
 
 
 def one_blocking(seconds: float) -> list[float]:
