@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use schwann::{StreamInfo, local_clock};
+use schwann_recorder::{Limits, Trouble, judge_stamps};
 use schwann_relay::{Backlog, BlockKind, Place, Ranges, RunId, StreamId};
 
 use crate::access::{Access, now};
@@ -57,8 +58,11 @@ pub struct RemoteStream {
     pub newest: Option<u64>,
     /// Samples per second, by their stamps; nothing before two blocks.
     pub rate: Option<f64>,
-    /// Age of its newest sample when the block was seen, in seconds; nothing while its clock is not known.
+    /// Age of its newest sample when the block was seen, in seconds; nothing while its clock is not known, or no block
+    /// has come since we looked.
     pub lag: Option<f64>,
+    /// What is wrong with its stamps, which makes its state [`RemoteState::Stamps`].
+    pub stamps: Option<Trouble>,
     /// What its edge still has to hand over to the hub; nothing if the edge does not answer.
     pub backlog: Option<Backlog>,
     /// How far its clock is from ours.
@@ -82,6 +86,8 @@ pub enum RemoteState {
     Revoked,
     /// No new block comes.
     Silent,
+    /// Its blocks come and its edge answers, but its stamps are not those of its sender's clock.
+    Stamps,
     /// New blocks come, but the edge does not answer: they may be old.
     Unanswered,
     /// The edge answers, and new blocks come if the stream has a rate.
@@ -149,7 +155,8 @@ impl Remote {
         if seen.is_some_and(|seen| seen.place.kind == BlockKind::End) {
             return None;
         }
-        let state = state(run, seen);
+        let stamps = seen.and_then(|seen| seen.misstamped(run));
+        let state = state(run, seen, stamps);
         // Of an edge that broke off long ago nothing is expected.
         let is_old = seen.is_none_or(|seen| now().0.cast_signed().abs_diff(seen.came) > FORGOTTEN);
         let is_expected = !matches!(state, RemoteState::Revoked | RemoteState::Silent);
@@ -164,6 +171,7 @@ impl Remote {
             newest: run.newest(),
             rate: seen.and_then(Seen::rate),
             lag: seen.zip(run.clock()).and_then(|(seen, clock)| seen.lag(&clock)),
+            stamps: stamps.filter(|_| state == RemoteState::Stamps),
             backlog: run.backlog(),
             clock: run.clock(),
             receipts: run.receipts().clone(),
@@ -193,12 +201,17 @@ impl Seen {
     }
 
     fn lag(&self, clock: &ClockBound) -> Option<f64> {
-        let (stamp, _) = self.last?;
+        let (stamp, _) = self.last.filter(|_| self.has_risen)?;
         Some(self.arrived - (stamp + clock.offset))
+    }
+
+    fn misstamped(&self, run: &FarRun) -> Option<Trouble> {
+        let (clock, (newest, _)) = (run.clock()?, self.last?);
+        judge_stamps(newest, self.lag(&clock)?, clock.bound, run.info()?.nominal_rate(), &Limits::USUAL)
     }
 }
 
-fn state(run: &FarRun, seen: Option<&Seen>) -> RemoteState {
+fn state(run: &FarRun, seen: Option<&Seen>, stamps: Option<Trouble>) -> RemoteState {
     if run.is_revoked() {
         return RemoteState::Revoked;
     }
@@ -210,6 +223,7 @@ fn state(run: &FarRun, seen: Option<&Seen>) -> RemoteState {
     match (comes || info.nominal_rate() == 0.0, run.goes_on()) {
         (true, true) if run.clock().is_some_and(|clock| clock.is_contradicted()) => RemoteState::Contradicted,
         (true, true) if run.backlog().is_some_and(Backlog::is_behind) => RemoteState::Behind,
+        (true, true) if stamps.is_some() => RemoteState::Stamps,
         (true, true) => RemoteState::Well,
         _ if is_early => RemoteState::Early,
         _ if comes => RemoteState::Unanswered,

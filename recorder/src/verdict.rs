@@ -176,19 +176,41 @@ fn silence(evidence: &Evidence, now: f64) -> Option<Trouble> {
 }
 
 fn stamps(evidence: &Evidence) -> Option<Trouble> {
-    let (lag, nominal, [ahead, behind]) = (evidence.lag?, evidence.nominal_rate, evidence.lag_allowed());
+    let interval = evidence.jitter.map(|[median, _]| median + period(evidence.nominal_rate));
+    misstamped(evidence.newest, evidence.lag?, evidence.nominal_rate, interval, evidence.lag_allowed())
+}
+
+/// Judges the stamps of a stream of which only the newest sample is known, received from another network.
+///
+/// - Units: `newest`, in seconds on the sender's clock; `lag`, its age on arrival, in seconds, wrong by at most `bound`;
+///   `nominal_rate` in Hz, 0 if irregular.
+pub fn judge_stamps(newest: f64, lag: f64, bound: f64, nominal_rate: f64, limits: &Limits) -> Option<Trouble> {
+    let allowed = limits.lag(nominal_rate).map(|allowed| allowed + bound);
+    misstamped(Some(newest), lag, nominal_rate, None, allowed)
+}
+
+/// What is wrong with stamps that are `lag` old; `[ahead, behind]` is allowed.
+fn misstamped(
+    newest: Option<f64>,
+    lag: f64,
+    nominal_rate: f64,
+    interval: Option<f64>,
+    [ahead, behind]: [f64; 2],
+) -> Option<Trouble> {
     let allowed = if lag < 0.0 { ahead } else { behind };
-    let base = evidence.newest.and_then(|newest| {
-        let period = if nominal > 0.0 { 1.0 / nominal } else { 0.0 };
-        let interval = evidence.jitter.map(|[median, _]| median + period);
-        TimeBase::of(newest, newest + lag, interval, period, allowed)
-    });
+    let base =
+        newest.and_then(|newest| TimeBase::of(newest, newest + lag, interval, period(nominal_rate), allowed));
     match (base, lag) {
         (Some(base), _) => Some(Trouble::TimeBase { base, seconds: -lag }),
         _ if lag < -ahead => Some(Trouble::Ahead { seconds: -lag }),
         _ if lag > behind => Some(Trouble::Behind { seconds: lag }),
         _ => None,
     }
+}
+
+/// Seconds between two samples; 0 if irregular.
+fn period(nominal_rate: f64) -> f64 {
+    if nominal_rate > 0.0 { 1.0 / nominal_rate } else { 0.0 }
 }
 
 fn rate(evidence: &Evidence) -> Option<Trouble> {
@@ -239,12 +261,8 @@ impl Evidence {
 
     /// How far samples may be ahead, and behind.
     pub(crate) fn lag_allowed(&self) -> [f64; 2] {
-        let Self { limits, nominal_rate, .. } = self;
-        if *nominal_rate <= 0.0 {
-            return [limits.event_ahead_seconds, limits.event_late_seconds];
-        }
-        let slack = SILENCE_PERIODS / nominal_rate + self.arrivals.usual_pause().min(LONGEST_PAUSE);
-        [limits.ahead_seconds + slack, limits.late_seconds + slack]
+        let pause = if self.nominal_rate > 0.0 { self.arrivals.usual_pause().min(LONGEST_PAUSE) } else { 0.0 };
+        self.limits.lag(self.nominal_rate).map(|allowed| allowed + pause)
     }
 
     /// How far intervals may be from the nominal one, of a stream with a rate.

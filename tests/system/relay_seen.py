@@ -8,6 +8,7 @@ import json
 import pathlib
 import re
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
@@ -58,7 +59,7 @@ def wall_clock_is_wrong() -> None:
         for site in (a, b):
             site.environment["PATH"] = f"{chronyc.parent}:{site.environment['PATH']}"
         clock = movable_clock(b)
-        a.sends("Far clock", 10**6)
+        a.sends("Far clock", 10**6, begins="now")
         a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
         code, page = looked(b, knows_walls)
         stream, = page["remote"]["hubs"][0]["streams"]
@@ -85,7 +86,7 @@ def hub_is_seen() -> None:
     with lab() as (authority, a, b, _):
         hub = Hub(authority)
         remembers(b, hub.url)
-        sender = a.sends("Far away", 10**6)
+        sender = a.sends("Far away", 10**6, begins="now")
         a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
         recorder = b.schwann("record", "--hub", hub.url, "-o", str(SCRATCH / "seen.xdf"), "EEG").until("the hub is reached")
         code, page = looked(b, lambda stream: stream["clock_uncertainty"] is not None and stream["receipts"].get("site-b"))
@@ -123,7 +124,7 @@ def backlog_is_seen() -> None:
         disk = Disk(hub.folder, 64_000)
         hub.up()
         remembers(b, hub.url)
-        a.sends("Kept back", 10**6)
+        a.sends("Kept back", 10**6, begins="now")
         outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
         _, page = looked(b, lambda stream: stream["backlog"] is not None)
         stream, = page["remote"]["hubs"][0]["streams"]
@@ -171,7 +172,7 @@ def revocation_is_seen() -> None:
     with lab() as (authority, a, b, _):
         hub = Hub(authority)
         remembers(b, hub.url)
-        a.sends("Turned", 10**6)
+        a.sends("Turned", 10**6, begins="now")
         a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
         with dashboard(b) as browser:
             browser.wait("document.querySelector('#remote .far .health.live') !== null", "the stream of the other site is well")
@@ -179,6 +180,26 @@ def revocation_is_seen() -> None:
             browser.wait("document.querySelector('#remote .far.wrong')?.innerText.includes('revoked')", "its device is revoked")
             assert not browser.problems, browser.problems
     print("ok: of a stream whose device was revoked, the dashboard says so")
+
+
+def stamps_are_wrong() -> None:
+    """Senders that stamp with the date, and with seconds of their own: neither is well, however smoothly its samples come."""
+    for name, begins, said in [("By the date", str(time.time()), "seconds since 1970"), ("By itself", str(time.monotonic() + 1e5), "a clock of its own")]:
+        with lab() as (authority, a, b, _):
+            hub = Hub(authority)
+            remembers(b, hub.url)
+            a.sends(name, 10**6, begins=begins)
+            a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+            code, page = looked(b, lambda stream: stream["lag"] is not None)
+            stream, = page["remote"]["hubs"][0]["streams"]
+            assert code == 1 and stream["state"] == "stamps" and stream["is_wrong"], page
+            shows(b, f"{name} of site-a has stamps that are .*{said}", "--once")
+            found, = far_findings(b)
+            assert said in found["what"] and found["code"] == "far-stream", found
+            with dashboard(b) as browser:
+                browser.wait("document.querySelector('#remote .far.wrong')?.innerText.includes('stamps')", "its stamps are wrong")
+                browser.wait("document.querySelector('#summary').innerText.includes('1 of other sites not well')", "the top says so")
+    print("ok: of a far stream that is stamped by another clock, the list, the doctor and the dashboard say so")
 
 
 def far_findings(site: Site) -> list[dict]:
@@ -200,4 +221,4 @@ def dashboard(site: Site):
 
 
 if __name__ == "__main__":
-    run({"seen": hub_is_seen, "backlog": backlog_is_seen, "revoked": revocation_is_seen, "wall": wall_clock_is_wrong})
+    run({"seen": hub_is_seen, "backlog": backlog_is_seen, "revoked": revocation_is_seen, "stamps": stamps_are_wrong, "wall": wall_clock_is_wrong})

@@ -29,15 +29,16 @@ RATE = 200
 
 SEND = r"""
 import sys, time, pylsl
-name, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+name, first, count, begins = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 info = pylsl.StreamInfo(name, "EEG", 2, 200, "float32", name + "-source")
 info.desc().append_child_value("serial", "4711")
 outlet = pylsl.StreamOutlet(info)
 print("ready", flush=True)
 outlet.wait_for_consumers(60)
 begin = pylsl.local_clock()
+zero = begin - first / 200 if begins == "now" else float(begins)
 for number in range(first, first + count):
-    outlet.push_sample([number, -number], 1000 + number / 200)
+    outlet.push_sample([number, -number], zero + number / 200)
     late = begin + (number - first) / 200 - pylsl.local_clock()
     if late > 0:
         time.sleep(late)
@@ -137,8 +138,9 @@ class Site:
     def schwann(self, *words: str) -> Program:
         return self.runs(PROGRAM, *words)
 
-    def sends(self, name: str, count: int, first: int = 0) -> Program:
-        return self.runs(sys.executable, "-c", SEND, name, str(first), str(count)).until("ready")
+    def sends(self, name: str, count: int, first: int = 0, begins: str = "1000") -> Program:
+        """A sender of 200 samples a second. Sample 0 has the stamp `begins`, by which tests know each sample; or "now"."""
+        return self.runs(sys.executable, "-c", SEND, name, str(first), str(count), begins).until("ready")
 
     def edge_status(self) -> dict:
         """What `relay out` last wrote of itself; empty before it did."""

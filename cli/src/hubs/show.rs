@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use schwann_hub::{Address, Backlog, ClockBound, Range, Ranges, Remote, RemoteState, RemoteStream};
+use schwann_recorder::Trouble;
 use serde_json::{Value, json};
 
 use super::{Examined, Hubs, is_wrong};
@@ -29,6 +30,8 @@ impl Hubs {
             let streams = remote.streams();
             lines.extend(streams.iter().filter_map(receipts));
             lines.extend(streams.iter().filter_map(backlog));
+            let stamps = streams.iter().filter(|stream| stream.state == RemoteState::Stamps);
+            lines.extend(stamps.filter_map(|stream| trouble(stream, address)).map(|(what, _)| what));
             let locked = streams.iter().filter(|stream| stream.state == RemoteState::NoKey).count();
             if locked > 0 {
                 lines.push(format!(
@@ -117,6 +120,10 @@ fn trouble(stream: &RemoteStream, address: &Address) -> Option<(String, &'static
             ),
             "schwann keys issued    # on the lab's machine: which devices are out",
         ),
+        RemoteState::Stamps => {
+            let said = stream.stamps.map(Trouble::sentence).unwrap_or_default();
+            (format!("{name} {said}."), "schwann --once    # at that site: what is wrong with its stamps")
+        }
         state => (
             format!("{name} does not come through the hub {address}: {}.", word(state).1.to_lowercase()),
             send,
@@ -132,6 +139,7 @@ fn word(state: RemoteState) -> (Look, &'static str) {
         RemoteState::NoKey => (Look::Wrong, "NO KEY"),
         RemoteState::Revoked => (Look::Wrong, "REVOKED"),
         RemoteState::Silent => (Look::Wrong, "SILENT"),
+        RemoteState::Stamps => (Look::Wrong, "STAMPS"),
         RemoteState::Unanswered => (Look::Wrong, "NO ANSWER"),
         RemoteState::Well => (Look::Good, "well"),
     }

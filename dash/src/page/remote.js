@@ -3,7 +3,7 @@
 import { count, plural, rate } from "./format.js";
 import { fillState } from "./health.js";
 
-const STATES = { well: "live", early: "connecting", silent: "silent", clock: "unwell", backlog: "unwell", "no answer": "silent", "no key": "refused" };
+const STATES = { well: "live", early: "connecting", silent: "silent", clock: "unwell", stamps: "unwell", backlog: "unwell", "no answer": "silent", "no key": "refused" };
 const LINE = `<span class="health"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span class="unseen"></span></span><span class="name"></span><span class="rate"></span>`;
 const list = Object.assign(document.createElement("ul"), { id: "remote", className: "remote" });
 list.setAttribute("aria-label", "Streams of other sites");
@@ -24,7 +24,7 @@ export function worriesOf(remote) {
   if (!remote) return [];
   const wrong = remote.hubs.flatMap(hub => hub.streams).filter(stream => stream.is_wrong).length;
   const lost = remote.hubs.filter(hub => hub.problem).length + remote.problems.length;
-  return [...(lost ? [`${plural(lost, "hub")} not reached`] : []), ...(wrong ? [`${count(wrong)} of other sites not here`] : [])];
+  return [...(lost ? [`${plural(lost, "hub")} not reached`] : []), ...(wrong ? [`${count(wrong)} of other sites not well`] : [])];
 }
 
 function linesOfHub(hub) {

@@ -5,6 +5,8 @@ use std::fs;
 
 use serde::Deserialize;
 
+use super::SILENCE_PERIODS;
+
 /// The limits of all verdicts.
 ///
 /// A profile in a TOML file has them in its table `[limits]`; what it leaves out is as in [`Limits::USUAL`].
@@ -106,6 +108,15 @@ impl Limits {
         are_sane
             .then_some(self)
             .ok_or_else(|| ProfileError("a limit is not below 0, and is a number".to_owned()))
+    }
+
+    /// How far samples of a stream with this rate may be ahead, and behind, in seconds.
+    pub(super) fn lag(&self, nominal_rate: f64) -> [f64; 2] {
+        if nominal_rate <= 0.0 {
+            return [self.event_ahead_seconds, self.event_late_seconds];
+        }
+        let slack = SILENCE_PERIODS / nominal_rate;
+        [self.ahead_seconds + slack, self.late_seconds + slack]
     }
 
     fn numbers(&self) -> [f64; 10] {

@@ -184,3 +184,24 @@ fn every_trouble_with_a_number_has_a_limit_and_a_sentence() {
         assert!(trouble.explained().is_some_and(|sentence| sentence.contains(": ")), "{trouble:?}");
     }
 }
+
+#[test]
+fn the_newest_stamp_alone_tells_another_clock() {
+    let judged = |stamp: f64, bound, nominal| {
+        judge_stamps(stamp, 50_000.0 - stamp, bound, nominal, &Limits::USUAL).map(Trouble::code)
+    };
+    let cases = [
+        ("now", 50_000.0, 250.0, None),
+        ("5 s ago", 49_995.0, 250.0, None),
+        ("since 1970", 1.8e9, 250.0, Some("time-base")),
+        ("events since 1970", 1.8e9, 0.0, Some("time-base")),
+        ("a device's seconds", 900.0, 250.0, Some("time-base")),
+        ("minutes ago", 49_900.0, 250.0, Some("stamps-behind")),
+        ("events of minutes ago", 49_900.0, 0.0, None),
+        ("ahead", 50_002.0, 250.0, Some("stamps-ahead")),
+    ];
+    for (what, stamp, nominal, code) in cases {
+        assert_eq!(judged(stamp, 0.01, nominal), code, "{what}");
+    }
+    assert_eq!(judged(50_002.0, 2.0, 250.0), None, "the clock is not known that well");
+}
