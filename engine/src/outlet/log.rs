@@ -4,6 +4,15 @@
 //! send from them without a lock. A block begins at the first byte of a sample and ends with the last
 //! byte of one. Positions count bytes since the log was made and never repeat.
 //!
+//! ```text
+//!   `release` takes away here                   `append` adds here
+//!   │                                           │
+//!   ▼                                           ▼
+//!   ├── frozen block ──┼── frozen ──┼── growing ┤
+//!          ▲                 ▲                  ▲
+//!          a slow consumer   another            `end`
+//! ```
+//!
 //! While every consumer keeps up, nothing is stored here at all. Samples go from the pushing thread
 //! to the sockets, and the log stays empty.
 
