@@ -294,8 +294,9 @@ const LIST_INTERVAL: Duration = Duration::from_millis(250);
 /// Above so many streams the list comes less often.
 const MANY: usize = 250;
 /// Streams that one page shows at a time.
-const MAX_VIEWS: usize = 8;
+pub(crate) const MAX_VIEWS: usize = 8;
 const QUALITY_INTERVAL: Duration = Duration::from_secs(2);
 /// Once a second there is a list.
 const PULSES_MOST: usize = 3;
-const WISH_LIMIT: usize = 128 << 10;
+/// The longest message of a page, in bytes.
+pub(crate) const WISH_LIMIT: usize = 128 << 10;

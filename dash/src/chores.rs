@@ -63,7 +63,7 @@ impl Chores {
         let done = self.done.clone();
         let run = move || {
             // Who has closed the page hears no answer.
-            work().into_iter().for_each(|answer| drop(done.send(answer)));
+            work().into_iter().for_each(|answer| _ = done.send(answer));
             drop(place);
         };
         thread::Builder::new().name("dash-chore".to_owned()).spawn(run).map(drop).map_err(|_| Busy)

@@ -9,7 +9,7 @@ use schwann_xdf::Location;
 
 use crate::Progress;
 use crate::error::{ExportError, writing};
-use crate::output::Outputs;
+use crate::output::{BUFFER_BYTES, Outputs};
 use crate::plan::Plan;
 use crate::report::Report;
 
@@ -80,5 +80,3 @@ impl<R: Read> Read for Shown<'_, '_, R> {
         Ok(count)
     }
 }
-
-const BUFFER_BYTES: usize = 1 << 20;

@@ -71,4 +71,5 @@ impl Drop for Outputs {
     }
 }
 
-const BUFFER_BYTES: usize = 1 << 20;
+/// What is read or written at once.
+pub(crate) const BUFFER_BYTES: usize = 1 << 20;

@@ -25,5 +25,5 @@ impl Write for Client<'_> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    _ = negotiate(&mut Client(Cursor::new(data)));
+    let _ = negotiate(&mut Client(Cursor::new(data)));
 });

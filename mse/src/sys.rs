@@ -7,7 +7,7 @@ use std::net::TcpStream;
 #[cfg(target_os = "linux")]
 pub(crate) fn acknowledge(socket: &TcpStream) {
     use std::os::linux::net::TcpStreamExt as _;
-    _ = socket.set_quickack(true);
+    let _ = socket.set_quickack(true);
 }
 
 /// Nothing: it cannot be asked for.

@@ -220,7 +220,7 @@ fn silent_slow_and_probing_peers_run_into_one_deadline() {
     let key = Random(12).key(Group::Mse768);
     let wait_for_close = |mut socket: TcpStream| {
         let mut rest = Vec::new();
-        _ = socket.read_to_end(&mut rest);
+        let _ = socket.read_to_end(&mut rest);
     };
     // Says nothing.
     assert!(timed_out(&probe(wait_for_close)));
@@ -288,7 +288,7 @@ fn a_plain_answer_makes_the_preferring_dial_again_in_the_clear_and_the_requiring
                 assert_eq!(BtHandshake::parse(&theirs), Some(handshake(b'a')));
                 second.write_all(&handshake(b'b').encode()).expect("sent");
             }
-            _ = first.read(&mut [0]);
+            let _ = first.read(&mut [0]);
         });
         match Dialler::new(policy).dial(address, &handshake(b'a')) {
             Ok(connection) => assert_eq!((policy, connection.attempt), (Policy::Preferred, Attempt::Plain)),
@@ -310,8 +310,8 @@ fn strangers_that_say_nothing_keep_no_peer_out() {
             let acceptor = Arc::clone(&acceptor);
             thread::spawn(move || {
                 let Ok(mut connection) = acceptor.accept(socket) else { return };
-                _ = connection.stream.write_all(&handshake(b'b').encode());
-                _ = connection.stream.read_exact(&mut [0; 69]);
+                let _ = connection.stream.write_all(&handshake(b'b').encode());
+                let _ = connection.stream.read_exact(&mut [0; 69]);
             });
         }
     });

@@ -163,7 +163,7 @@ const LONGEST_INTERVAL: f64 = 3_600.0;
 /// Fewer samples say nothing of jitter.
 const JITTER_SAMPLES: u64 = 30;
 /// A sender of which one sample in so many has the stamp of the one before stamps by the block.
-const BY_BLOCK_ONE_OF: u64 = 5;
+pub(crate) const BY_BLOCK_ONE_OF: u64 = 5;
 /// Shorter jumps, in seconds, are not told from a busy computer.
 const STEP_SECONDS: f64 = 0.5;
 /// Of each stretch of so many seconds the sample that came fastest counts.

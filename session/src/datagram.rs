@@ -9,6 +9,8 @@
 //! Datagrams may be lost, repeated and reordered, so each carries its counter. A window over the last
 //! 1,024 counters refuses repeats; each direction has its own key, so nothing can be reflected.
 //!
+//! Tests are in `session/tests/datagrams.rs`, published bytes in `docs/spec/vectors/secure-session.json`.
+//!
 //! - Source: secure-session §5; RFC 3711 §3.3.2 for the window.
 
 use core::{fmt, ops::Range};
@@ -20,6 +22,10 @@ use crate::{
     control::Welcome,
     record::nonce,
 };
+
+mod window;
+
+use self::window::Window;
 
 /// One end's keys and counters for the datagrams of a session.
 pub struct Datagrams {
@@ -136,56 +142,6 @@ impl Datagrams {
     }
 }
 
-/// Which of the last counters have come: bit `c % 1024` stands for counter `c`.
-struct Window {
-    /// One above the highest counter that came.
-    next: u64,
-    seen: [u64; WORDS],
-}
-
-impl Default for Window {
-    fn default() -> Self {
-        Self { next: 0, seen: [0; WORDS] }
-    }
-}
-
-impl Window {
-    /// Tells whether `counter` is new and not too old to know.
-    fn permits(&self, counter: u64) -> bool {
-        if counter >= self.next {
-            return true;
-        }
-        let (word, bit) = place(counter);
-        self.next - counter <= WINDOW && self.seen.get(word).is_some_and(|seen| seen & bit == 0)
-    }
-
-    /// Notes that `counter` came; forgets the oldest counters, which it pushes out.
-    fn mark(&mut self, counter: u64) {
-        if counter >= self.next {
-            let pushed = (counter - self.next).saturating_add(1);
-            if pushed >= WINDOW {
-                self.seen = [0; WORDS];
-            } else {
-                (self.next..=counter).for_each(|fresh| self.write(fresh, false));
-            }
-            self.next = counter.saturating_add(1);
-        }
-        self.write(counter, true);
-    }
-
-    fn write(&mut self, counter: u64, seen: bool) {
-        let (word, bit) = place(counter);
-        if let Some(word) = self.seen.get_mut(word) {
-            *word = if seen { *word | bit } else { *word & !bit };
-        }
-    }
-}
-
-fn place(counter: u64) -> (usize, u64) {
-    let index = counter % WINDOW;
-    (usize::try_from(index / 64).unwrap_or(0), 1 << (index % 64))
-}
-
 /// Why a datagram was not sealed or opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -224,8 +180,5 @@ fn header(session: SessionId, counter: u64) -> [u8; HEADER_LEN] {
 }
 
 const HEADER_LEN: usize = 20;
-/// How many counters back a late datagram may lie.
-const WINDOW: u64 = 1024;
-const WORDS: usize = 16;
 /// The first byte is no ASCII letter, so that no plain LSL datagram begins so.
 const MAGIC: [u8; 4] = [0xD5, b'S', b'C', 1];

@@ -7,7 +7,7 @@ from chromium import Page, wait_for
 from dash_lab import PROGRAMS, SESSION, STATE, dashboard, expect, fakes, running, sender
 from dash_web import Program, api
 
-LONG = "A name that nobody reads to its end " * 6
+LONG = "A name that no row shows to its end " * 6
 NAMES = "[...document.querySelectorAll('#streams .stream .name')].map(name => name.textContent.replace(/ #\\d$/, ''))"
 SORT = "Object.assign(document.getElementById('sort'), {{ value: '{}' }}).dispatchEvent(new Event('change'))"
 

@@ -112,7 +112,7 @@ def check_lost() -> None:
         process.send_signal(signal.SIGSTOP)
         try:
             page.wait("notified.filter(text => /No contact/.test(text)).length === 1", "a program that records and stands still is said, once", 20)
-            page.wait(f"/unknown/.test({STATUS}) && document.getElementById('recording').classList.contains('odd')", "and nobody is told that it records")
+            page.wait(f"/unknown/.test({STATUS}) && document.getElementById('recording').classList.contains('odd')", "and no line says that it records")
         finally:
             process.send_signal(signal.SIGCONT)
         page.wait(f"/^recording /.test({STATUS})", "it goes on", 20)

@@ -10,7 +10,7 @@ use schwann_aead::{Kernel, Key, Nonce};
 
 use super::contender::{Contender, Engine};
 use super::measure::FEWEST;
-use super::{KEY, Workload};
+use super::{BLOCK, KEY, Workload};
 use crate::record::Reading;
 use crate::statistics::median;
 use crate::transfer::{Place, Process};
@@ -230,7 +230,6 @@ fn processors() -> usize {
 /// The least efficiency of two workers on two processors, percent, and the greatest slowdown.
 const EFFICIENCY: f64 = 97.0;
 const SLOWDOWN: f64 = 1.03;
-const BLOCK: usize = 131_072;
 /// Some 10 ms: short enough to find rounds without interruption on a busy machine.
 const PASSES: usize = 60;
 const CHILD_PASSES: usize = 400;

@@ -190,7 +190,7 @@ fn bare_sockets(readers: usize, time: Duration) -> Outcome {
         writer.write_all(bytemuck::cast_slice(block))?;
         Ok(writer.read_exact(&mut [0; 8])?)
     };
-    let end = || drop(closing.shutdown(Shutdown::Both));
+    let end = || _ = closing.shutdown(Shutdown::Both);
     write_to(ends.into_iter().map(reader).collect(), time, put, end)
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn work(task: &Task) -> Result<(), Reason> {
                     sink(&mut stream)?;
                 }
                 // The measuring side closes first, so that no port of ours lingers.
-                _ = stream.read(&mut [0]);
+                let _ = stream.read(&mut [0]);
             }
         }
     }

@@ -105,7 +105,7 @@ def chunks() -> None:
         }
         if receivers.mne is None:
             del pulls["mne-lsl"], took["mne-lsl"]
-        # What came before leaves its memory in the processor's caches: nobody may always have the same before it.
+        # What came before leaves its memory in the processor's caches. So no library may always follow the same one.
         order = random.Random(1)
         for _ in range(rounds(400, 40)):
             np.copyto(source, values)

@@ -79,7 +79,7 @@ fn the_tables_say_what_the_record_says_and_so_does_what_is_published_of_it() {
     let summary = Records::open(&published).expect("readable");
     assert_eq!(summary.readings.len(), 8, "a line for each subject and metric");
     assert_eq!(tables(&[summary]).expect("tables"), all);
-    _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_trial_is_not_published() {
     let refused = records.publish(&[], &folder.join("published.tsv")).expect_err("a trial");
     assert!(refused.to_string().contains("commit what was changed"), "{refused}");
     assert!(!folder.join("published.tsv").exists());
-    _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_campaign_goes_on_where_it_stopped_but_not_with_another_commit() {
     assert!(continued.has(CELL, "schwann", 7) && !continued.has(CELL, "schwann", 8));
     let other = Manifest { commit: "fedcba9".to_owned(), ..manifest(Tree::Committed) };
     assert!(Records::begin_or_continue(&folder, other).is_err());
-    _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_line_that_was_late_itself_is_told() {
         records.add(["line_late_p50_us", "line_late_p99_us"].map(of).into()).expect("written");
     }
     let all = tables(&[records]).expect("tables");
-    _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&folder);
     assert!(all.contains("late by 20.00 µs to 1.50 ms in the median"), "{all}");
 }
 

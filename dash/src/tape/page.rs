@@ -14,6 +14,7 @@ use tungstenite::{Error, Message};
 use super::Tape;
 use crate::{
     analysis::{Analyse, channel_quality},
+    browser::{MAX_VIEWS, WISH_LIMIT},
     link::Link,
     live::{self, Live},
     monitor::Monitor,
@@ -184,7 +185,4 @@ fn unreadable(error: &ReadError) -> String {
 const INTERVAL: Duration = Duration::from_millis(250);
 /// A window may be longer than the recording.
 const LONGEST: f64 = 600.0;
-/// Streams that one page shows at a time.
-const MAX_VIEWS: usize = 8;
 const NOT_LIVE: &str = "This is a recording; only live streams can do that.";
-const WISH_LIMIT: usize = 128 << 10;

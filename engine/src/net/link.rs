@@ -302,7 +302,7 @@ mod tests {
         }
         assert!(blocked > 0, "the socket was never full");
         link.send_end();
-        drop(link.socket().shutdown(Shutdown::Write));
+        let _ = link.socket().shutdown(Shutdown::Write);
         (&client.socket).read_to_end(&mut wire).expect("the rest");
         wire
     }

@@ -4,6 +4,15 @@
 //! send from them without a lock. A block begins at the first byte of a sample and ends with the last
 //! byte of one. Positions count bytes since the log was made and never repeat.
 //!
+//! ```text
+//!   `release` takes away here                   `append` adds here
+//!   │                                           │
+//!   ▼                                           ▼
+//!   ├── frozen block ──┼── frozen ──┼── growing ┤
+//!          ▲                 ▲                  ▲
+//!          a slow consumer   another            `end`
+//! ```
+//!
 //! While every consumer keeps up, nothing is stored here at all. Samples go from the pushing thread
 //! to the sockets, and the log stays empty.
 
@@ -17,8 +26,11 @@ use crate::codec::SampleCodec;
 /// Whole samples, one after the other, in their wire form.
 pub(crate) struct Block {
     bytes: Vec<u8>,
+    /// Position of the first byte.
     start: u64,
+    /// Index of the first sample, counted since the log was made.
     first_sample: u64,
+    /// How many samples there are.
     samples: u64,
     /// The stamps before the first sample, so that a deduced stamp can be made explicit.
     stamps: StampTracker,
@@ -71,11 +83,13 @@ impl Block {
 /// One encoding's blocks.
 pub(crate) struct Log {
     codec: SampleCodec,
+    /// The older blocks, the oldest first. Threads that send from them have references of their own.
     frozen: VecDeque<Arc<Block>>,
     /// The block that grows; this is the only reference to it.
     tail: Arc<Block>,
     /// Emptied blocks, for reuse; these are the only references to them.
     spare: Vec<Arc<Block>>,
+    /// Bytes in all blocks, the growing one included.
     stored_bytes: usize,
 }
 

@@ -51,7 +51,7 @@ pub(super) fn start(
     let poll = Poll::new().map_err(|_| Error::System("a readiness queue"))?;
     let waker = Waker::new(poll.registry(), WAKE).map_err(|_| Error::System("a waker"))?;
     // A wake-up that the system refuses is made good by the next one.
-    let call_server = Box::new(move || drop(waker.wake()));
+    let call_server = Box::new(move || _ = waker.wake());
     let shared = Arc::new(Shared {
         fanout: Fanout::new(codecs, call_server),
         config: Arc::clone(config),

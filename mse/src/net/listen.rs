@@ -53,7 +53,7 @@ impl Door {
         let entered = self.gate.enter(from, now).map_err(AcceptError::Refused)?;
         if let Some(crowded_out) = entered.gives_way.and_then(|oldest| self.sockets.remove(&oldest)) {
             // Fails if the peer was faster.
-            _ = crowded_out.shutdown(Shutdown::Both);
+            let _ = crowded_out.shutdown(Shutdown::Both);
         }
         self.sockets.insert(entered.number, again);
         Ok(entered.number)

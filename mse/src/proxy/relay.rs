@@ -29,8 +29,8 @@ fn to_peer(mut client: TcpStream, mut peer: Writer<TcpStream>) -> u64 {
             break;
         }
     }
-    _ = client.shutdown(Shutdown::Read);
-    _ = peer.transport().shutdown(Shutdown::Write);
+    let _ = client.shutdown(Shutdown::Read);
+    let _ = peer.transport().shutdown(Shutdown::Write);
     carried
 }
 
@@ -43,8 +43,8 @@ fn to_client(mut peer: Reader<TcpStream>, mut client: TcpStream) -> u64 {
             break;
         }
     }
-    _ = peer.transport().shutdown(Shutdown::Read);
-    _ = client.shutdown(Shutdown::Write);
+    let _ = peer.transport().shutdown(Shutdown::Read);
+    let _ = client.shutdown(Shutdown::Write);
     carried
 }
 

@@ -6,6 +6,7 @@ use super::base::TimeBase;
 use super::finding::{Finding, WAIT_SECONDS};
 use super::limits::Limits;
 use super::{RATE_SECONDS, SILENCE_PERIODS};
+use crate::timing::BY_BLOCK_ONE_OF;
 
 /// What speaks against each stream of a recording, in the survey's order; nothing for a sound one.
 pub fn findings(survey: &Survey) -> Vec<Vec<Finding>> {
@@ -175,8 +176,6 @@ fn is_same(one: &StreamHeader, other: &StreamHeader) -> bool {
 
 /// As seconds since 1970, in 2001; as a clock that began with its computer, after 31 years.
 const UNIX_SECONDS: f64 = 1e9;
-/// A sender of which one sample in so many has the stamp of the one before stamps by the block.
-const BY_BLOCK_ONE_OF: u64 = 5;
 
 #[cfg(test)]
 mod tests;

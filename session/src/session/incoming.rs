@@ -1,4 +1,16 @@
 //! What comes from the peer: its greeting, data, changes of key, and the end.
+//!
+//! ```text
+//!   an inlet begins here         an outlet begins here
+//!            │                            │
+//!            ▼                            ▼
+//!     AwaitsGreeting ── welcome ────────► Open ── close ──► Ended
+//!                                         ▲  │
+//!                                         └──┘ data, control, rekey
+//! ```
+//!
+//! Any error leads to `Failed`, also from `Ended`. A record counts only once its tag has verified. An alert in place of
+//! the greeting has none: it ends an attempt and can do nothing else.
 
 use schwann_aead::Ahead;
 
@@ -16,9 +28,11 @@ use crate::{
 pub(super) enum Incoming {
     /// The outlet has not said its first word yet.
     AwaitsGreeting,
+    /// Records of every type may come.
     Open,
     /// The peer proved the end.
     Ended,
+    /// An error ended the session, and its keys are wiped.
     Failed,
 }
 

@@ -6,6 +6,7 @@
 
 use core::ops::Range;
 
+use super::RESET_SECONDS;
 use crate::clock::{ClockOffset, Correction, median, segments};
 use crate::histogram::Histogram;
 
@@ -362,7 +363,6 @@ fn drift(points: &[ClockOffset], noise: f64) -> Option<Drift> {
 
 /// Clocks that jump by less, in seconds, are not told from late measurements.
 const STEP_SECONDS: f64 = 1.0;
-const RESET_SECONDS: f64 = 15.0;
 /// A clock is measured for at most this many seconds before it is reset, even if its stream fell silent
 /// long before.
 const RESET_SLACK: f64 = 3_600.0;
