@@ -184,7 +184,13 @@ fn stamps(evidence: &Evidence) -> Option<Trouble> {
 ///
 /// - Units: `newest`, in seconds on the sender's clock; `lag`, its age on arrival, in seconds, wrong by at most `bound`;
 ///   `nominal_rate` in Hz, 0 if irregular.
-pub fn judge_stamps(newest: f64, lag: f64, bound: f64, nominal_rate: f64, limits: &Limits) -> Option<Trouble> {
+pub fn judge_stamps(
+    newest: f64,
+    lag: f64,
+    bound: f64,
+    nominal_rate: f64,
+    limits: &Limits,
+) -> Option<Trouble> {
     let allowed = limits.lag(nominal_rate).map(|allowed| allowed + bound);
     misstamped(Some(newest), lag, nominal_rate, None, allowed)
 }
@@ -261,7 +267,8 @@ impl Evidence {
 
     /// How far samples may be ahead, and behind.
     pub(crate) fn lag_allowed(&self) -> [f64; 2] {
-        let pause = if self.nominal_rate > 0.0 { self.arrivals.usual_pause().min(LONGEST_PAUSE) } else { 0.0 };
+        let pause =
+            if self.nominal_rate > 0.0 { self.arrivals.usual_pause().min(LONGEST_PAUSE) } else { 0.0 };
         self.limits.lag(self.nominal_rate).map(|allowed| allowed + pause)
     }
 
