@@ -69,6 +69,35 @@ def test_a_signal_ends_opening_and_asking(interrupt: Callable[[], None]) -> None
             call()
 
 
+def test_a_signal_ends_reading_a_file_that_does_not_come(interrupt: Callable[[], None], tmp_path: pathlib.Path) -> None:
+    # The other end of a pipe that no program opens, as a folder of a network that hangs.
+    pipe = tmp_path / "pipe.xdf"
+    os.mkfifo(pipe)
+    # Ends a wait that no signal ends, and so lets the test fail.
+    late = threading.Timer(PATIENCE, lambda: os.close(os.open(pipe, os.O_RDWR)))
+    late.start()
+    interrupt()
+    with pytest.raises(Interrupted):
+        schwann.read_xdf(pipe)
+    late.cancel()
+    # Ends the thread that still waits.
+    os.close(os.open(pipe, os.O_RDWR))
+
+
+def test_a_signal_ends_asking_a_program_that_stands_still(interrupt: Callable[[], None]) -> None:
+    code = "import schwann, time; outlet = schwann.Outlet('Still', source_id='still'); print('here', flush=True); time.sleep(1e6)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout is not None and program.stdout.readline() == "here\n"
+            info = schwann.resolve(source_id="still", timeout=PATIENCE)[0]
+            program.send_signal(signal.SIGSTOP)
+            interrupt()
+            with pytest.raises(Interrupted):
+                info.metadata
+        finally:
+            program.kill()
+
+
 def python(code: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
 
