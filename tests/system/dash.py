@@ -223,7 +223,7 @@ def check_axe(page: Page) -> None:
     """The rules of axe-core, which knows the guidelines for accessibility (WCAG 2.2 A and AA, and good practice)."""
     for theme in ("light", "dark"):
         page.value(f"while (!document.getElementById('theme').textContent.includes('{theme}')) document.getElementById('theme').click()")
-        page.value("Promise.all(document.getAnimations().map(change => change.finished)).then(() => 0)")
+        page.value("Promise.allSettled(document.getAnimations().map(change => change.finished)).then(() => 0)")
         for dialog in (None, "help-dialog", "channel-dialog", "mark-dialog", "layout-dialog", "record-dialog", "problem-dialog"):
             page.value(f"document.getElementById({json.dumps(dialog)})?.showModal()")
             check_axe_rules(page, f"{theme}, {dialog or 'page'}")

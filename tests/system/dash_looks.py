@@ -21,7 +21,7 @@ def set_theme(page, theme: str) -> None:
 
 def settle(page) -> None:
     """Until changes of the style are over, and two frames more."""
-    page.value("Promise.all(document.getAnimations().map(change => change.finished.catch(() => 0)))"
+    page.value("Promise.allSettled(document.getAnimations().map(change => change.finished))"
                ".then(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))).then(() => 0)")
 
 
