@@ -12,6 +12,7 @@ The first lines of a check say what it needs:
 
 import argparse
 import collections
+import fcntl
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import TextIO
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STATE = pathlib.Path(os.environ["SCHWANN_STATE"])
@@ -168,6 +170,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     STATE.mkdir(parents=True, exist_ok=True)
+    lock = alone()
     seconds = json.loads(TIMES.read_text()) if TIMES.exists() else {}
     checks = chosen(arguments.words, seconds)
     free_mib = shutil.disk_usage(ROOT).free >> 20
@@ -182,7 +185,18 @@ def main() -> int:
             os.environ["SCHWANN_BUILT"] = "yes"
     seconds |= {check.name: round(check.seconds, 1) for check in checks if check.code == 0}
     TIMES.write_text(json.dumps(seconds, indent=1, sort_keys=True))
+    lock.close()
     return report(checks, time.monotonic() - began)
+
+
+def alone() -> TextIO:
+    """The right to run in this folder, until it is closed. Two runs would use each other's files."""
+    lock = (STATE / "running").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit("Another ./test.sh runs in this folder: wait for its end, or run this one in another clone.")
+    return lock
 
 
 def report(checks: list[Check], seconds: float) -> int:
