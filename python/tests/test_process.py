@@ -91,6 +91,8 @@ def test_a_signal_ends_asking_a_program_that_stands_still(interrupt: Callable[[]
             assert program.stdout is not None and program.stdout.readline() == "here\n"
             info = schwann.resolve(source_id="still", timeout=PATIENCE)[0]
             program.send_signal(signal.SIGSTOP)
+            # Until each of its threads has stopped.
+            os.waitpid(program.pid, os.WUNTRACED)
             interrupt()
             with pytest.raises(Interrupted):
                 info.metadata
