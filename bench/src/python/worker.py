@@ -215,7 +215,7 @@ def sender(count: int, seconds: float) -> subprocess.Popen[str]:
 
 def loop() -> None:
     """The time from the push of a sample to the line behind the wait for it: with a blocking pull, with 200 streams in
-    one event loop, and with as many bare sockets. Rounds, each in an order of its own: one burst of other work reaches one of them."""
+    one event loop, and with as many bare sockets. Each round has an order of its own, so a burst of other work spoils one."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     seconds, order = max(2.0, 5.0 * SCALE), random.Random(1)
     cases: dict[str, Callable[[], list[float]]] = {
@@ -234,12 +234,14 @@ def loop() -> None:
     for name in ("a blocking pull", "200 streams in a loop"):
         figure(f"wake, {name}, median", "µs", median[name])
         figure(f"wake, {name}, p99", "µs", p99[name])
-    blocking = p99["a blocking pull"]
-    for name, criterion in [("200 streams in a loop", "<= 2"), ("200 bare sockets in a loop", "")]:
-        allows = "" if criterion else " (what asyncio allows)"
-        figure(f"wake, p99 of {name} / of a blocking pull{allows}", "x", [one / other for one, other in zip(p99[name], blocking)], criterion)
-    again = [one / other for one, other in zip(p99["another blocking pull"], blocking)]
-    figure("wake, p99 of a blocking pull / of another (A/A)", "x", again)
+
+    def against(name: str) -> list[float]:
+        return [one / other for one, other in zip(p99[name], p99["a blocking pull"])]
+
+    figure("wake, p99 of 200 streams in a loop / of a blocking pull", "x", against("200 streams in a loop"), "<= 2")
+    sockets = against("200 bare sockets in a loop")
+    figure("wake, p99 of 200 bare sockets in a loop / of a blocking pull (what asyncio allows)", "x", sockets)
+    figure("wake, p99 of a blocking pull / of another (A/A)", "x", against("another blocking pull"))
 
 
 def one_blocking(seconds: float) -> list[float]:
