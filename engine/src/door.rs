@@ -10,7 +10,10 @@ use core::net::SocketAddr;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Transport {
     /// By a connection.
-    Tcp,
+    Tcp {
+        /// The address of the outlet that it was made to.
+        reached: SocketAddr,
+    },
     /// By a datagram.
     Udp,
 }

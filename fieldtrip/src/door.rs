@@ -48,17 +48,17 @@ pub const TELLS_USERS: bool = users::TELLS;
 pub fn check_tcp(stream: &TcpStream) -> Result<(), Stranger> {
     let ends = stream.local_addr().and_then(|local| Ok((local, stream.peer_addr()?)));
     let (local, peer) = ends.map_err(|_| Stranger::Unknown)?;
+    check_tcp_between(peer, local)
+}
+
+/// The same of a connection from `peer` to `local`, which itself is not at hand.
+///
+/// - Errors: who it is.
+pub fn check_tcp_between(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
     if !peer.ip().to_canonical().is_loopback() {
         return Err(Stranger::Elsewhere(peer.ip().to_canonical()));
     }
     judge(users::of_tcp(peer, local))
-}
-
-/// The same of a program that came from `peer` by TCP, where the connection itself is not at hand.
-///
-/// - Errors: who it is.
-pub fn check_tcp_from(peer: SocketAddr) -> Result<(), Stranger> {
-    check_owners(peer, users::of_tcp_end(peer))
 }
 
 /// The same of a datagram that came from `peer`.
@@ -123,10 +123,28 @@ mod tests {
     }
 
     #[test]
-    fn the_user_of_a_port_is_found_without_its_connection() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-        assert_eq!(check_tcp_from(client.local_addr().expect("bound")), Ok(()));
+    fn an_earlier_connection_from_the_same_port_does_not_count() {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket, sockopt};
+        let reach = |from: SocketAddr, listener: &TcpListener| {
+            let client = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+            sockopt::set_socket_reuseaddr(&client, true).expect("an option");
+            bind(&client, &from).expect("the port");
+            connect(&client, &listener.local_addr().expect("bound")).expect("a connection");
+            (TcpStream::from(client), listener.accept().expect("the connection"))
+        };
+        let [one, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let (earlier, (served, from)) = reach(SocketAddr::from(([127, 0, 0, 1], 0)), &one);
+        // The system remembers a connection for a minute after its end: as of no user.
+        drop(earlier);
+        drop(served);
+        let (_client, (served, peer)) = reach(from, &other);
+        assert_eq!((check_tcp(&served), peer), (Ok(()), from));
+        let ended = one.local_addr().expect("bound");
+        assert_eq!(check_tcp_between(peer, ended), Err(Stranger::Unknown));
+    }
+
+    #[test]
+    fn the_users_of_a_port_are_found_for_a_datagram() {
         for bound in ["127.0.0.1:0", "0.0.0.0:0"] {
             let socket = UdpSocket::bind(bound).expect("a port");
             let port = socket.local_addr().expect("bound").port();

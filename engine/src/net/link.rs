@@ -105,6 +105,11 @@ impl Link {
         self.peer_address
     }
 
+    /// Where this end of a TCP connection is, while there is one.
+    pub(crate) fn own_address(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().ok()?.as_socket()
+    }
+
     /// What the bytes go through.
     #[inline]
     pub(crate) fn layer(&self) -> &Layer {

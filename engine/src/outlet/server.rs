@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::door::Transport;
 use crate::net::advertisement::Advertisement;
+use crate::net::link::Link;
 use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
@@ -259,7 +260,7 @@ impl Server {
     fn accept(&mut self, index: usize) {
         while let Some(listener) = self.listeners.get(index) {
             let accepted = listener.accept();
-            if accepted.as_ref().is_ok_and(|link| !self.admits(link.peer_address())) {
+            if accepted.as_ref().is_ok_and(|link| !self.admits(link)) {
                 continue;
             }
             let client = accepted.and_then(|link| Conversation::new(link, &self.shared.config));
@@ -284,11 +285,13 @@ impl Server {
     }
 
     /// Whether the door, if there is one, lets this peer in; a local socket is for this user alone anyway.
-    fn admits(&self, peer: PeerAddress) -> bool {
-        match (&self.shared.door, peer) {
-            (None, _) | (_, PeerAddress::ThisComputer) => true,
-            (Some(door), PeerAddress::Address(address)) => door.admits(address, Transport::Tcp),
-            (Some(_), PeerAddress::Unknown) => false,
+    fn admits(&self, link: &Link) -> bool {
+        match (&self.shared.door, link.peer_address(), link.own_address()) {
+            (None, ..) | (_, PeerAddress::ThisComputer, _) => true,
+            (Some(door), PeerAddress::Address(peer), Some(reached)) => {
+                door.admits(peer, Transport::Tcp { reached })
+            }
+            (Some(_), ..) => false,
         }
     }
 

@@ -15,12 +15,12 @@ pub(super) struct OwnUser(Mutex<Option<(Stranger, Instant)>>);
 impl Door for OwnUser {
     fn admits(&self, peer: SocketAddr, transport: Transport) -> bool {
         let checked = match transport {
-            Transport::Tcp => door::check_tcp_from(peer),
+            Transport::Tcp { reached } => door::check_tcp_between(peer, reached),
             Transport::Udp => door::check_udp_from(peer),
         };
         let Err(stranger) = checked else { return true };
         // A search of another computer by multicast is no attempt on this stream.
-        if transport == Transport::Tcp {
+        if matches!(transport, Transport::Tcp { .. }) {
             self.tell(stranger);
         }
         false

@@ -18,18 +18,10 @@ pub(crate) fn of_tcp(end: SocketAddr, other: SocketAddr) -> Option<u32> {
     })
 }
 
-/// The users of all sockets that send from `end`.
-pub(crate) fn of_tcp_end(end: SocketAddr) -> Vec<Option<u32>> {
-    at(["/proc/net/tcp", "/proc/net/tcp6"], end)
-}
-
-/// The same of datagrams.
+/// The users of all sockets that send datagrams from `end`.
 pub(crate) fn of_udp_end(end: SocketAddr) -> Vec<Option<u32>> {
-    at(["/proc/net/udp", "/proc/net/udp6"], end)
-}
-
-fn at(tables: [&str; 2], end: SocketAddr) -> Vec<Option<u32>> {
-    let tables = tables.into_iter().filter_map(|path| std::fs::read_to_string(path).ok());
+    let tables = ["/proc/net/udp", "/proc/net/udp6"].into_iter();
+    let tables = tables.filter_map(|path| std::fs::read_to_string(path).ok());
     let owners = tables.map(|table| {
         let rows = table.lines().filter_map(Row::parse).filter(|row| row.may_send_from(end));
         rows.map(|row| row.user).collect::<Vec<_>>()

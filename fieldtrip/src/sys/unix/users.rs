@@ -1,7 +1,7 @@
 //! The owner of the program at the other end.
 
 #[cfg(target_os = "linux")]
-pub(crate) use crate::sys::linux::users::{of_local, of_tcp, of_tcp_end, of_udp_end};
+pub(crate) use crate::sys::linux::users::{of_local, of_tcp, of_udp_end};
 
 /// The number of the user of this program.
 pub(crate) fn own() -> Option<u32> {
@@ -14,13 +14,7 @@ pub(crate) fn of_tcp(_end: core::net::SocketAddr, _other: core::net::SocketAddr)
     None
 }
 
-/// The users of sockets at `end`: the system does not tell.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn of_tcp_end(_end: core::net::SocketAddr) -> Vec<Option<u32>> {
-    Vec::new()
-}
-
-/// The same of datagrams.
+/// The users of sockets that send datagrams from `end`: the system does not tell.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn of_udp_end(_end: core::net::SocketAddr) -> Vec<Option<u32>> {
     Vec::new()

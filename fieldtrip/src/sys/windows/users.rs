@@ -15,11 +15,6 @@ pub(crate) fn of_tcp(_end: SocketAddr, _other: SocketAddr) -> Option<u32> {
 }
 
 /// Nothing: what the system tells could not be tried, for Wine 8 names no process of a connection.
-pub(crate) fn of_tcp_end(_end: SocketAddr) -> Vec<Option<u32>> {
-    Vec::new()
-}
-
-/// Nothing: what the system tells could not be tried, for Wine 8 names no process of a connection.
 pub(crate) fn of_udp_end(_end: SocketAddr) -> Vec<Option<u32>> {
     Vec::new()
 }
