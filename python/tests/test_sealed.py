@@ -20,8 +20,9 @@ import sys, schwann
 with schwann.Outlet(sys.argv[1], "EEG", 2, rate=100.0, source_id=sys.argv[1]) as outlet:
     print("sends", flush=True)
     if outlet.wait_for_consumers(timeout=float(sys.argv[2])):
-        outlet.push([[1.0, 2.0], [3.0, 4.0]])
+        # Before the receiver has what it came for, and leaves.
         print(outlet.receivers[0].name, flush=True)
+        outlet.push([[1.0, 2.0], [3.0, 4.0]])
     input()
 """
 RECEIVER = """

@@ -9,6 +9,7 @@ import pathlib
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,9 +41,10 @@ class Machine:
         environment = {**os.environ, "SCHWANN_KEYS": str(self.folder), "SCHWANN_PASSPHRASE": PASSPHRASE, "HOME": str(SCRATCH),
                        "LSLAPICFG": str(self.config), "XDG_RUNTIME_DIR": str(SCRATCH / "runtime"), **self.more}
         environment = {name: value for name, value in environment.items() if value}
-        # What goes on until Ctrl-C gets that.
-        before = (*before, "timeout", "--preserve-status", "--signal=INT", "3") if "--serve" in words else before
-        return subprocess.run([*before, PROGRAM, "keys", *words], env=environment, input=said, capture_output=True, text=True, timeout=60)
+        command = [*before, PROGRAM, "keys", *words]
+        if "--serve" in words:
+            return interrupted(command, environment)
+        return subprocess.run(command, env=environment, input=said, capture_output=True, text=True, timeout=60)
 
     def does(self, *words: str, **more) -> str:
         done = self.keys(*words, **more)
@@ -51,6 +53,16 @@ class Machine:
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+
+
+def interrupted(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess:
+    """Runs what goes on until Ctrl-C, and presses that once it has said that it goes on, if it does."""
+    program = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    begun = program.stdout.readline()
+    if begun:
+        program.send_signal(signal.SIGINT)
+    out, error = program.communicate(timeout=60)
+    return subprocess.CompletedProcess(command, program.returncode, begun + out, error)
 
 
 def typed(machine: Machine, words: tuple[str, ...], answers: list[tuple[str, str]]) -> tuple[int, str]:
