@@ -44,6 +44,8 @@ fn tcp(socket: &Socket) -> &TcpStream {
 }
 
 fn wait(socket: &Socket, events: PollFlags, timeout: Option<Duration>) -> io::Result<bool> {
+    // Windows takes no more than 24 days, and refuses what is longer.
+    let timeout = timeout.filter(|timeout| timeout.as_millis() <= i32::MAX.unsigned_abs().into());
     let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
     Ok(poll(&mut [PollFd::new(tcp(socket), events)], timeout.as_ref())? > 0)
 }
