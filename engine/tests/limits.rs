@@ -37,6 +37,10 @@ fn context() -> Arc<Context> {
 
 /// Most memory that this process ever had, in bytes, where the system says it.
 fn peak_memory() -> u64 {
+    // Under Wine there is such a file, of another process.
+    if cfg!(windows) {
+        return 0;
+    }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
