@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
 use schwann_fieldtrip::Client;
 use schwann_fieldtrip::wire::{DataType, Event, Header, NEVER, Totals};
 use schwann_xdf::{Clocks, Jitter, Recording, Values};
@@ -12,6 +11,7 @@ use serde_json::Value;
 
 use crate::ft::write_recording;
 use crate::harness::Lab;
+use crate::requests::{Request, ask};
 use crate::served::Running;
 
 /// Plays the recording to its end.
@@ -149,7 +149,7 @@ fn a_published_buffer_is_a_stream_of_the_same_samples_with_events_at_their_stamp
         count_up(server.client(), || recorded.is_finished());
         recorded.join().expect("it was recorded");
     });
-    kill_process(Pid::from_child(&recorder), Signal::INT).expect("a signal");
+    ask(&recorder, Request::Interrupt);
     assert!(recorder.wait().expect("an end").success());
 
     let recording =

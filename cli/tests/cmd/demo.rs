@@ -1,12 +1,13 @@
 //! `schwann demo`
 
-#[cfg(unix)]
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
 use schwann_xdf::Survey;
 use serde_json::Value;
 
 use crate::harness::Lab;
+use crate::requests::{Request, ask};
 
 #[test]
 fn the_demonstration_loses_nothing_and_leaves_a_whole_recording() {
@@ -26,12 +27,8 @@ fn the_demonstration_loses_nothing_and_leaves_a_whole_recording() {
     assert!(survey.streams.iter().all(|stream| stream.clock.offset_count > 0));
 }
 
-#[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_demonstration_with_a_verdict() {
-    use rustix::process::{Pid, Signal, kill_process};
-    use std::io::{BufRead as _, BufReader, Read as _};
-
     let lab = Lab::new("demo-interrupted");
     let mut demo = lab
         .schwann(&["demo", "--no-dash", "-o", "here.xdf"])
@@ -44,7 +41,7 @@ fn ctrl_c_ends_the_demonstration_with_a_verdict() {
         line.clear();
         assert!(out.read_line(&mut line).expect("text") > 0, "it ended early");
     }
-    kill_process(Pid::from_child(&demo), Signal::INT).expect("a signal");
+    ask(&demo, Request::Interrupt);
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
     assert!(demo.wait().expect("an end").success(), "{rest}");

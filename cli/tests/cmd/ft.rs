@@ -4,17 +4,17 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use rustix::process::{Pid, Signal, kill_process};
 use schwann_fieldtrip::wire::Event;
 use schwann_xdf::Writer;
 
 use crate::harness::Lab;
+use crate::requests::{Request, ask};
 use crate::served::Running;
 
 impl Running {
     /// Ends it as Ctrl-C does; returns its exit code and what else it printed.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
-        kill_process(Pid::from_child(&self.child), Signal::INT).expect("a signal");
+        ask(&self.child, Request::Interrupt);
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("text");
         (self.child.wait().expect("an end").code(), rest)

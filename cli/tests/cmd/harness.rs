@@ -2,13 +2,14 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
 use crate::ports::ports;
+use crate::requests::{Request, ask, with_console};
 
 /// A folder and a network that no other test shares; the folder is removed at the end.
 pub(crate) struct Lab {
@@ -59,6 +60,7 @@ impl Lab {
         let mut command = Command::new(env!("CARGO_BIN_EXE_schwann"));
         command.args(arguments).current_dir(&self.folder).env("LSLAPICFG", self.path("lsl_api.cfg"));
         command.env("HOME", &self.folder).env("USERPROFILE", &self.folder);
+        with_console(&mut command);
         command
     }
 
@@ -110,13 +112,8 @@ impl Running {
     }
 
     /// Ends it as Ctrl-C does; returns its exit code and what else it prints.
-    #[cfg(unix)]
     pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
-        use std::io::Read as _;
-
-        use rustix::process::{Pid, Signal, kill_process};
-
-        kill_process(Pid::from_child(&self.process), Signal::INT).unwrap();
+        ask(&self.process, Request::Interrupt);
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();
         (self.process.wait().unwrap().code(), rest)

@@ -1,25 +1,18 @@
 //! The commands that need a network: on loopback, with ports and a session of their own per test.
-#![cfg_attr(
-    not(unix),
-    allow(dead_code, reason = "tests that need signals or UNIX sockets are left out there")
-)]
+//!
+//! Left out on Windows: `forged` and `mse`, which limit what a process may have; `others`, which runs programs as another user;
+//! `stalled`, which stops a process and lets it go on.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the tests that are left out need more"))]
 
-#[cfg(unix)]
 mod archive;
-#[cfg(unix)]
 mod bridge;
-#[cfg(unix)]
 mod certificate;
-#[cfg(unix)]
 mod config;
-#[cfg(unix)]
 mod control;
 mod demo;
-#[cfg(unix)]
 mod fake;
 #[cfg(target_os = "linux")]
 mod forged;
-#[cfg(unix)]
 mod ft;
 mod harness;
 mod json;
@@ -28,12 +21,11 @@ mod look;
 mod mse;
 #[cfg(unix)]
 mod others;
-#[cfg(unix)]
 mod play;
 #[path = "../../../engine/tests/ports/mod.rs"]
 mod ports;
-#[cfg(unix)]
 mod record;
+mod requests;
 mod run;
 mod senders;
 mod served;
@@ -41,6 +33,5 @@ mod served;
 mod stalled;
 mod tunnel;
 mod tunnel_lab;
-#[cfg(unix)]
 mod verdict;
 mod watch;

@@ -2,13 +2,13 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
 use schwann_xdf::{Clocks, Jitter, Options, RecordedStream, Recording, Survey, Values, Writer};
 use serde_json::Value;
 
 use crate::harness::{Lab, Running, samples, stream};
+use crate::requests::{Request, ask};
 use crate::tunnel::{at, enrol, found};
 
 /// Writes a recording of half a second with numbers, texts and a stream without samples.
@@ -56,7 +56,7 @@ fn what_is_played_and_recorded_is_what_was_recorded_first() {
         .expect("record");
     wait_for_samples(&mut recorder, 253);
     assert!(player.wait().expect("an end").success());
-    kill_process(Pid::from_child(&recorder), Signal::INT).expect("a signal");
+    ask(&recorder, Request::Interrupt);
     // The streams are over, so the required ones are not there at the end.
     assert_eq!(recorder.wait().expect("an end").code(), Some(1));
 
@@ -92,8 +92,8 @@ fn two_signals_at_once_are_one_request_to_finish() {
         .spawn()
         .expect("record");
     wait_for_samples(&mut recorder, 50);
-    for signal in [Signal::INT, Signal::TERM] {
-        kill_process(Pid::from_child(&recorder), signal).expect("a signal");
+    for request in [Request::Interrupt, Request::End] {
+        ask(&recorder, request);
     }
     assert_eq!(recorder.wait().expect("an end").code(), Some(0));
     let (code, out, err) = lab.run(&["verify", "whole.xdf"]);
@@ -240,6 +240,7 @@ fn names_of_bids_count_the_runs() {
 }
 
 /// Stands for a full disk where none can be had: the file may not grow further.
+#[cfg(unix)]
 #[test]
 fn a_file_that_may_not_grow_is_said_and_stays_readable() {
     let lab = Lab::new("record-limit");
@@ -248,7 +249,7 @@ fn a_file_that_may_not_grow_is_said_and_stays_readable() {
     // Blocks are of 512 bytes or of 1,024, by the shell; without the trap the system would end the program.
     let limited = "ulimit -f 2000; trap '' XFSZ; exec \"$0\" record -o x.xdf --wait 60 --require Test";
     let command = lab.schwann(&[]);
-    let output = Command::new("sh")
+    let output = std::process::Command::new("sh")
         .args(["-c", limited])
         .arg(command.get_program())
         .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))

@@ -10,7 +10,6 @@ use crate::harness::Lab;
 /// A command that prints an address first, and runs until it is told to end.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    #[cfg_attr(not(unix), allow(dead_code, reason = "it keeps the pipe open"))]
     pub(crate) out: BufReader<std::process::ChildStdout>,
     /// The last word of the first line.
     pub(crate) address: String,

@@ -59,7 +59,7 @@ fn a_wrong_passphrase_opens_nothing() {
     first.says(&["init"]);
     let bundle = path(&first, "lab.bundle");
     first.says(&["export", &bundle]);
-    let output = Command::new(env!("CARGO_BIN_EXE_schwann"))
+    let output = schwann()
         .args(["keys", "import", &bundle])
         .env("SCHWANN_KEYS", &second.0)
         .env("SCHWANN_PASSPHRASE", "wrong")

@@ -194,7 +194,7 @@ fn a_certificate_is_renewed_beside_a_recording() {
     let mut server =
         serve.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE).spawn().expect("it runs");
     // It waits for a stream that never comes, and renews meanwhile.
-    let mut record = Command::new(env!("CARGO_BIN_EXE_schwann"));
+    let mut record = schwann();
     record.args(["record", "Nothing", "--wait", "300", "-o"]).arg(device.0.join("nothing.xdf"));
     record.env("SCHWANN_KEYS", &device.0).env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
     let mut recording =

@@ -14,13 +14,14 @@ struct Machine(PathBuf);
 
 impl Machine {
     fn new(test: &str, name: &str) -> Self {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("keys-{test}-{name}"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("keys-{test}-{name}"));
+        let folder = std::path::absolute(folder).expect("a folder of this machine");
         let _ = std::fs::remove_dir_all(&folder);
         Self(folder)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_schwann"));
+        let mut command = schwann();
         command.arg("keys").args(arguments).env("SCHWANN_KEYS", &self.0);
         // There is no person to be asked.
         command.args((arguments.first() == Some(&"issue")).then_some("--yes"));
@@ -71,6 +72,13 @@ impl Machine {
         );
         String::from_utf8(output.stderr).expect("text")
     }
+}
+
+fn schwann() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_schwann"));
+    // On Windows, keys lie nowhere but in the user's profile.
+    command.env("USERPROFILE", env!("CARGO_TARGET_TMPDIR"));
+    command
 }
 
 fn finish(command: &mut Command, input: &str) -> Output {
