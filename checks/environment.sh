@@ -70,3 +70,18 @@ original_for_windows() {
   pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --platform win_amd64 --dest "$folder" "pylsl==$version"
   python3 -m zipfile -e "$folder"/pylsl-*.whl "$folder"
 }
+
+# Makes a Windows of one's own, under Wine, whose drive C: is $WINEPREFIX/drive_c. Its services end with the check.
+windows_under_wine() { # FOLDER
+  need wine wineserver x86_64-w64-mingw32-gcc
+  export WINEPREFIX="$1" WINEDEBUG=-all DISPLAY=
+  # Its services run before the tests do, or they would keep a test's output open.
+  trap 'wineserver --kill' EXIT
+  mkdir -p "$WINEPREFIX"
+  wineserver --persistent
+  wineboot 2> /dev/null
+  # Wine 8 passes for Windows 7, of which our program complains.
+  wine reg add 'HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion' /v CurrentBuildNumber /d 19045 /f > /dev/null
+  x86_64-w64-mingw32-gcc -O2 -Wall -Wextra -Werror -shared -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" \
+    tests/tools/bcryptprimitives.c -ladvapi32
+}

@@ -1,10 +1,16 @@
 /* Embeds a buffer, serves it, and puts and gets over both ways. Prints what fails; exits 0 if nothing does. */
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
+#ifdef _WIN32
+#include <winsock2.h>
+#define close_socket closesocket
+#else
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#define close_socket close
+#endif
 
 #include "schwann_fieldtrip.h"
 
@@ -21,12 +27,19 @@ static void *put_later(void *buffer) {
 static void get_header_by_socket(uint16_t port, unsigned char *reply) {
   struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(port)};
   unsigned char request[8] = {1, 0, 1, 2, 0, 0, 0, 0};
+#ifdef _WIN32
+  WSADATA data;
+  CHECK(WSAStartup(MAKEWORD(2, 2), &data) == 0);
+  SOCKET connection = socket(AF_INET, SOCK_STREAM, 0);
+#else
   int connection = socket(AF_INET, SOCK_STREAM, 0);
+#endif
   there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   CHECK(connect(connection, (struct sockaddr *)&there, sizeof there) == 0);
-  CHECK(send(connection, request, sizeof request, 0) == sizeof request);
-  CHECK(recv(connection, reply, 40, MSG_WAITALL) == 40);
-  close(connection);
+  /* Windows takes char, and others void. */
+  CHECK(send(connection, (void *)request, sizeof request, 0) == sizeof request);
+  CHECK(recv(connection, (void *)reply, 40, MSG_WAITALL) == 40);
+  close_socket(connection);
 }
 
 int main(void) {
