@@ -65,8 +65,11 @@ fn replay(vectors: &str, transport: Transport, except: &[&str]) {
     let scenarios = vectors["scenarios"].as_array().unwrap();
     // Scenarios are independent and mostly wait, so they run side by side.
     let differences: Vec<String> = thread::scope(|scope| {
-        let running: Vec<_> =
-            scenarios.iter().map(|scenario| scope.spawn(move || play(scenario, transport, except))).collect();
+        let running: Vec<_> = scenarios
+            .iter()
+            .filter(|scenario| is_played(scenario))
+            .map(|scenario| scope.spawn(move || play(scenario, transport, except)))
+            .collect();
         running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     let unexpected: Vec<_> =
@@ -75,6 +78,11 @@ fn replay(vectors: &str, transport: Transport, except: &[&str]) {
     for id in except {
         assert!(differences.iter().any(|text| text.starts_with(id)), "{id} does not deviate any more");
     }
+}
+
+/// Under Wine 8, no send ends that was waiting when its receiver went.
+fn is_played(scenario: &Value) -> bool {
+    cfg!(not(windows)) || scenario["id"] != "gone_before_reply"
 }
 
 fn play(scenario: &Value, transport: Transport, except: &[&str]) -> Vec<String> {
