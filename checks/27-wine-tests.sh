@@ -1,5 +1,5 @@
-# The crates' own tests on Windows, under Wine: the program's demo, FieldTrip buffer and player, with Ctrl-C in their consoles, and
-# the C programs of both libraries. SCHWANN_WINE=all adds the crates' tests that ended well there, which takes ten minutes to build.
+# The crates' own tests on Windows, under Wine: recordings, the demo, the FieldTrip buffer and the player, with Ctrl-C in their
+# consoles, and the C programs of both libraries. SCHWANN_WINE=all runs all tests that can be run there, and takes long to build.
 # cores: 1
 # network: own
 # debian: gcc-mingw-w64-x86-64 wine wine64
@@ -10,13 +10,30 @@ windows_under_wine "$SCHWANN_STATE/wine-tests"
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine CARGO_BUILD_TARGET=x86_64-pc-windows-gnu
 windows="$target/$CARGO_BUILD_TARGET/debug"
 
-# One process for all tests of a program. Not run yet: those of schwann-fieldtrip, keys and the rest of cmd, of which some hang or fail.
-tests() { cargo test --locked --quiet --no-fail-fast "$@"; }
+# One process for all tests of a program, three tests at a time.
+tests() { # WHAT... -- TESTS...
+  local what=()
+  while [ "$1" != -- ]; do what+=("$1") && shift; done
+  cargo test --locked --quiet --no-fail-fast "${what[@]}" -- --test-threads=3 "${@:2}"
+}
+
+all() {
+  tests -p schwann-proto -p schwann-aead -p schwann-session -p schwann-mse -p schwann-xdf -p schwann --lib --tests --
+  # In Wine 8, a thread that receives or sends still waits after another has shut the connection. These tests end a server or a
+  # tunnel that has clients.
+  tests -p schwann-fieldtrip --lib --tests -- --skip a_broken_connection_is_made_again --skip a_client_that_never_reads
+  # Nor are these run: a tunnel lets nobody in where the system does not tell users apart; an open file stays when it is deleted;
+  # the first Ctrl-C may have ended the program before the second one comes.
+  tests -p schwann-cli --test cmd --test keys -- --skip a_sealed_stream_is_mirrored --skip tunnel_lab:: \
+    --skip tunnel::strangers_and_the_revoked --skip tunnel::what_is_wrong --skip is_deleted_goes_on --skip two_signals
+}
+
 cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi
-tests -p schwann-cli --test recordings -- --test-threads=3
-tests -p schwann-cli --test cmd -- --test-threads=3 demo ft:: play
+tests -p schwann-cli --test recordings --
 if [ "${SCHWANN_WINE:-}" = all ]; then
-  tests -p schwann-proto -p schwann-aead -p schwann-session -p schwann --lib --tests -- --test-threads=3
+  all
+else
+  tests -p schwann-cli --test cmd -- demo ft:: play
 fi
 
 # C programs with our libraries. Of Windows' own there is no fork, which process.c is about.
@@ -30,6 +47,7 @@ for program in streams infos; do
   timeout 120 wine "$folder/$program.exe"
   passed=$((passed + 1))
 done
-$compile -Icapi/fieldtrip/include -o "$folder/embed.exe" capi/fieldtrip/tests/embed.c "$windows/libfieldtripbuffer.dll.a" -lpthread -lws2_32
+$compile -Icapi/fieldtrip/include -o "$folder/embed.exe" capi/fieldtrip/tests/embed.c "$windows/libfieldtripbuffer.dll.a" \
+  -lpthread -lws2_32
 timeout 120 wine "$folder/embed.exe"
 echo "test result: ok. $((passed + 1)) passed; 0 failed"
