@@ -40,7 +40,9 @@ pub(crate) const OPEN_KEY: &str = "schwann keys remember";
 ///
 /// - Errors: it lies outside the profile, where others may read; what the system says.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
-    let folder = std::path::absolute(folder)?;
+    // A bare file name's folder is the current one.
+    let named = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = std::path::absolute(named)?;
     // The lowest existing folder already says where the rest will be.
     let above = folder.ancestors().find(|one| one.exists()).unwrap_or(&folder);
     if !is_in_profile(above)? {
