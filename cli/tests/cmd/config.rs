@@ -9,6 +9,8 @@ struct Home(PathBuf);
 impl Home {
     fn new(name: &str) -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("config-{name}"));
+        // Under Wine, a path of the build names no drive.
+        let folder = std::path::absolute(folder).expect("a path");
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         Self(folder)

@@ -11,7 +11,8 @@ fn a_file_in_the_current_folder_neither_opens_streams_nor_names_a_log_elsewhere(
         std::fs::create_dir_all(&folder).expect("a folder");
         folder
     };
-    let (found, own) = (folder("found"), folder("home/lsl_api"));
+    let (found, own) = (folder("found"), folder("home").join("lsl_api"));
+    std::fs::create_dir_all(&own).expect("a folder");
     let precious = machine.0.join("precious");
     std::fs::write(&precious, "precious").expect("a file");
     let file =
@@ -84,7 +85,8 @@ fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
     let issued = lab.says(&["issue", &request]);
     let locked = device.keys_locked(&["trust"], &issued);
     assert_eq!(locked.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&locked.stderr).contains("`schwann keys unlock`"));
+    let opens = if cfg!(windows) { "`schwann keys remember`" } else { "`schwann keys unlock`" };
+    assert!(String::from_utf8_lossy(&locked.stderr).contains(opens));
     device.says_to(&["trust"], &issued);
     let bundle = path(&device, "lab.bundle");
     device.says(&["export", &bundle]);
