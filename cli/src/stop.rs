@@ -1,4 +1,4 @@
-//! Ends a command in an orderly way: at Ctrl-C, or when the system ends it.
+//! Ends a command in an orderly way: at Ctrl-C, when its console ends, or when the system ends it.
 
 use core::time::Duration;
 use std::process;
@@ -8,11 +8,13 @@ use std::time::Instant;
 use schwann_recorder::Stop;
 
 use crate::exit::Problem;
+use crate::sys::console;
 
 /// Makes a [`Stop`] that Ctrl-C and the system's request to end raise. A second Ctrl-C, [`ONE_REQUEST`] later, ends at once.
 pub(crate) fn on_signals() -> Result<Arc<Stop>, Problem> {
     let stop = Arc::<Stop>::default();
     let raised = Arc::clone(&stop);
+    let ended = Arc::clone(&stop);
     let first = OnceLock::<Instant>::new();
     ctrlc::set_handler(move || {
         if first.get_or_init(Instant::now).elapsed() > ONE_REQUEST {
@@ -21,6 +23,7 @@ pub(crate) fn on_signals() -> Result<Arc<Stop>, Problem> {
         raised.raise();
     })
     .map_err(|error| Problem::with("signals", error))?;
+    console::on_end(move || ended.raise()).map_err(|error| Problem::with("signals", error))?;
     Ok(stop)
 }
 

@@ -12,5 +12,5 @@ use unix as system;
 use windows as system;
 
 pub(crate) use system::{
-    HiddenInput, commands, files, firewall, keyring, library, programs, read_keys, sockets,
+    HiddenInput, commands, console, files, firewall, keyring, library, programs, read_keys, sockets,
 };

@@ -5,6 +5,7 @@
 pub(crate) mod commands;
 #[cfg(not(target_os = "macos"))]
 pub(crate) mod commands;
+pub(crate) mod console;
 pub(crate) mod files;
 pub(crate) mod firewall;
 #[cfg(target_os = "macos")]

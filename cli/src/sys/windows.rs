@@ -1,6 +1,7 @@
 //! Windows 10 (version 2004) and newer.
 
 pub(crate) mod commands;
+pub(crate) mod console;
 pub(crate) mod files;
 pub(crate) mod firewall;
 #[path = "native_keyring.rs"]
