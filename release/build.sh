@@ -36,6 +36,8 @@ case "$target" in
     rm "$folder/lsl.def"
     ;;
   *-apple-darwin)
+    # What the keyring and the system's certificates need of Apple's frameworks; a name that is missing fails the link.
+    RUSTFLAGS+=" -Clink-arg=-F$PWD/release/macos"
     # One by one: of several at once, cargo-zigbuild 0.24 joins the halves of different files.
     for package in schwann-cli schwann-capi schwann-fieldtrip-capi; do
       compile zigbuild "$target" -p "$package"
