@@ -10,7 +10,6 @@ run at once, each with its own server, in slots of the block's interval. A gain 
 build over another, in percent of the other's figure. Its 95 % bootstrap interval is over the
 restarts.
 """
-import contextlib
 import os
 import random
 import statistics
@@ -28,15 +27,10 @@ def start(program, *words):
 
 def finish(process):
     """Processor seconds, and times in microseconds, a list for each writer and reader."""
-    # A process that has ended by itself reads no more.
-    with contextlib.suppress(BrokenPipeError), process.stdin:
-        process.stdin.write("x")
-    lines = process.stdout.read().splitlines()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    lines = process.communicate("x")[0].splitlines()
     if process.returncode != 0:
         sys.exit(f"{process.args} failed")
-    return usage.ru_utime + usage.ru_stime, [[int(word) / 1e3 for word in line.split()] for line in lines]
+    return float(lines[0]), [[int(word) / 1e3 for word in line.split()] for line in lines[1:]]
 
 
 def start_all(kind, readers, program, series, path):
@@ -59,7 +53,7 @@ def restart(cell, builds, seconds):
     """What each build showed: p50 and p99 from put to got, p50 of a put, processor time; in microseconds."""
     kind, readers, channels, samples, period = cell
     blocks = UNCOUNTED + int(seconds * 1e9 / period)
-    first = time.time_ns() + 300_000_000 + 20_000_000 * len(builds) * readers
+    first = time.monotonic_ns() + 300_000_000 + 20_000_000 * len(builds) * readers
     running = {}
     for slot, name in enumerate(random.sample(list(builds), len(builds))):
         series = (channels, samples, period, first + slot * period // len(builds), blocks)

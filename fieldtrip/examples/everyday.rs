@@ -1,14 +1,15 @@
 //! One process of an everyday run: a server, a writer at a device's rate, or a reader that waits first.
 //!
 //! `everyday.py` beside it starts them and compares builds. The first eight bytes of a block are the time of its put.
-//! At its end, a process prints times in nanoseconds, a line for each writer and reader.
+//! At its end, a process prints its processor seconds. Then it prints times in nanoseconds, a line for each writer
+//! and reader.
 
 use core::error::Error;
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
 use std::thread;
-use std::time::SystemTime;
 
+use rustix::time::{ClockId, clock_gettime};
 use schwann_fieldtrip::wire::{DataType, Header, NEVER, SamplesDefinition, Totals};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 
@@ -31,7 +32,7 @@ fn main() -> Outcome<()> {
 struct Series {
     block: SamplesDefinition,
     period_ns: u64,
-    /// Since the beginning of 1970.
+    /// On the monotonic clock.
     start_ns: u64,
     blocks: u64,
 }
@@ -61,7 +62,7 @@ impl Series {
             let begun = now();
             values[..8].copy_from_slice(&begun.to_ne_bytes());
             put(&values)?;
-            times.push(now().saturating_sub(begun));
+            times.push(now() - begun);
         }
         Ok(times)
     }
@@ -80,7 +81,7 @@ impl Series {
             }
             get(next, &mut values)?;
             let put = values.first_chunk().ok_or("a block without values")?;
-            times.push(now().saturating_sub(u64::from_ne_bytes(*put)));
+            times.push(now() - u64::from_ne_bytes(*put));
             next += self.block.sample_count;
         }
         Ok(times)
@@ -149,9 +150,14 @@ fn memory(readers: usize, series: &Series) -> Outcome<()> {
     })
 }
 
-/// Nanoseconds since the beginning of 1970: the one clock of std's that all processes share.
+/// Nanoseconds of a clock.
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 fn now() -> u64 {
-    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64)
+    nanoseconds(ClockId::Monotonic)
 }
 
 fn say(what: impl core::fmt::Display) {
@@ -167,6 +173,7 @@ fn await_end() {
 
 fn print(times: &[Vec<u64>]) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", nanoseconds(ClockId::ProcessCPUTime) as f64 / 1e9)?;
     for times in times {
         let words: Vec<String> = times.iter().map(u64::to_string).collect();
         writeln!(out, "{}", words.join(" "))?;
