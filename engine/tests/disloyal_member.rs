@@ -17,8 +17,10 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_session::control::Piece;
 use schwann_session::{Initiator, Opened, Progress, Responder, Secure, Suite};
 
+mod peak;
 mod sealing;
 
+use peak::peak_kib;
 use sealing::{LONG, Lab, context, description_of, inlet, inlet_of, network, outlet};
 
 #[test]
@@ -235,14 +237,4 @@ fn newest(lab: &Lab, network: &str, serial: u64) -> Arc<Context> {
 
 fn member(context: &Context) -> Arc<Member> {
     Arc::clone(context.trust().expect("a trust").member().expect("a member"))
-}
-
-/// Peak resident memory of this process, KiB, where the system tells.
-fn peak_kib() -> Option<u64> {
-    if cfg!(not(target_os = "linux")) {
-        return None;
-    }
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the peak");
-    Some(line.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number"))
 }
