@@ -55,9 +55,7 @@ pub fn check_tcp(stream: &TcpStream) -> Result<(), Stranger> {
 ///
 /// - Errors: who it is.
 pub fn check_tcp_between(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
-    if !peer.ip().to_canonical().is_loopback() {
-        return Err(Stranger::Elsewhere(peer.ip().to_canonical()));
-    }
+    check_place(peer)?;
     judge(users::of_tcp(peer, local))
 }
 
@@ -68,11 +66,14 @@ pub fn check_udp_from(peer: SocketAddr) -> Result<(), Stranger> {
     check_owners(peer, users::of_udp_end(peer))
 }
 
+fn check_place(peer: SocketAddr) -> Result<(), Stranger> {
+    let address = peer.ip().to_canonical();
+    if address.is_loopback() { Ok(()) } else { Err(Stranger::Elsewhere(address)) }
+}
+
 /// A port may have several sockets: each must be this user's.
 fn check_owners(peer: SocketAddr, owners: Vec<Option<u32>>) -> Result<(), Stranger> {
-    if !peer.ip().to_canonical().is_loopback() {
-        return Err(Stranger::Elsewhere(peer.ip().to_canonical()));
-    }
+    check_place(peer)?;
     if owners.is_empty() {
         return Err(Stranger::Unknown);
     }
