@@ -169,7 +169,9 @@ fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     // Under Wine, the process that the file is about has another number there.
     let own = std::format!("Pid:\t{}", std::process::id());
-    status.lines().find(|line| **line == own)?;
+    if !status.lines().any(|line| line == own) {
+        return None;
+    }
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
