@@ -8,17 +8,14 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 windows_under_wine "$SCHWANN_STATE/wine-tests"
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine CARGO_BUILD_TARGET=x86_64-pc-windows-gnu
+# One process for all tests of a program, three tests at a time.
+export RUST_TEST_THREADS=3
 windows="$target/$CARGO_BUILD_TARGET/debug"
 
-# One process for all tests of a program, three tests at a time.
-tests() { # WHAT... -- TESTS...
-  local what=()
-  while [ "$1" != -- ]; do what+=("$1") && shift; done
-  cargo test --locked --quiet --no-fail-fast "${what[@]}" -- --test-threads=3 "${@:2}"
-}
+tests() { cargo test --locked --quiet --no-fail-fast "$@"; }
 
 all() {
-  tests -p schwann-proto -p schwann-aead -p schwann-session -p schwann-mse -p schwann-xdf -p schwann --lib --tests --
+  tests -p schwann-proto -p schwann-aead -p schwann-session -p schwann-mse -p schwann-xdf -p schwann --lib --tests
   # In Wine 8, a thread that receives or sends still waits after another has shut the connection. These tests end a server or a
   # tunnel that has clients.
   tests -p schwann-fieldtrip --lib --tests -- --skip a_broken_connection_is_made_again --skip a_client_that_never_reads
@@ -29,7 +26,7 @@ all() {
 }
 
 cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi
-tests -p schwann-cli --test recordings --
+tests -p schwann-cli --test recordings
 if [ "${SCHWANN_WINE:-}" = all ]; then
   all
 else
