@@ -148,7 +148,9 @@ def edge_starts_again_and_again() -> None:
     with lab() as (authority, a, b, _):
         hub, target = Hub(authority), SCRATCH / "again.xdf"
         record = ("record", "--hub", hub.url, "-o", str(target), "EEG")
-        b.schwann(*record).until("the hub is reached").kill()
+        recorder = b.schwann(*record).until("the hub is reached")
+        hub.knows_a_member()
+        recorder.kill()
         sender = a.sends("Again", seconds * RATE)
         relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
         for number in range(starts):

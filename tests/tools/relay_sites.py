@@ -182,6 +182,11 @@ class Hub:
         children = pathlib.Path(f"/proc/{self.program.process.pid}/task/{self.program.process.pid}/children").read_text().split()
         return int(children[0])
 
+    def knows_a_member(self) -> None:
+        """Waits until a member's wrapping key is at the hub; a program that is killed before leaves none."""
+        words = lambda: (self.folder / "store").glob("jetstream/*/streams/*_words/msgs/*.blk")
+        wait_for(lambda: any(b".members" in path.read_bytes() for path in words()), "no member makes its key known")
+
     def kill(self) -> None:
         os.kill(self.server(), signal.SIGKILL)
         self.program.process.wait(20)
