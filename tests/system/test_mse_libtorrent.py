@@ -104,7 +104,8 @@ def test_neither_role_stalls_for_a_delayed_acknowledgement(programs, torrent, st
     seeder.add(torrent, seed=True)
     answered = sorted(float(mse_ours.fetch(programs, torrent, seeder.port)["answered_ms"]) for _ in range(9))
     print("we dial, until its handshake is here, ms:", answered)
-    assert answered[4] < 20
+    # Each stall takes 40 ms, also on an idle machine; a busy one only adds to some.
+    assert answered[0] < 20
 
     server = mse_ours.Server(programs, torrent)
     started.append(server)
@@ -119,7 +120,7 @@ def test_neither_role_stalls_for_a_delayed_acknowledgement(programs, torrent, st
         (torrent.leech_folder / torrent.name).unlink()
     shaken.sort()
     print("it dials, until its step 3 is complete, ms:", shaken)
-    assert shaken[2] < 20
+    assert shaken[0] < 20
 
 
 ANY_RC4 = {
