@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +28,40 @@ class RecordedSoFar(NamedTuple):
     """Samples that arrived and are not in the file."""
 
 
+class _Finishing:
+    """A recording that is being completed in a thread: the interpreter waits for that one before it ends."""
+
+    def __init__(self, native: _schwann.Recorder) -> None:
+        self._native = native
+        self._streams: list[tuple[str, str, int, int]] = []
+        self._error: BaseException | None = None
+        self._done = threading.Event()
+        thread = threading.Thread(target=self._finish, name="schwann-record")
+        # An interpreter that is ending starts no threads. Some of its versions say so, and others wait for ever.
+        try:
+            if sys.is_finalizing():
+                raise RuntimeError
+            thread.start()
+        except RuntimeError:
+            self._finish()
+
+    def _finish(self) -> None:
+        try:
+            self._streams = self._native.finish()
+        except BaseException as error:
+            self._error = error
+        self._done.set()
+
+    def wait(self) -> list[tuple[str, str, int, int]]:
+        # A wait without an end would keep Ctrl-C waiting on Windows. Before Python 3.13, Ctrl-C within `join` makes a thread that
+        # runs count as ended.
+        while not self._done.wait(0.05):
+            pass
+        if self._error is not None:
+            raise self._error
+        return self._streams
+
+
 class Recorder(Closing):
     """A recording in progress; `record` begins one."""
 
@@ -38,6 +74,7 @@ class Recorder(Closing):
         # Creates the file for a moment: the system says in Python's words why it cannot be.
         os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         os.unlink(self._path)
+        self._finishing: _Finishing | None = None
         self._native = _schwann.Recorder(self._path, list(queries), timeout)
 
     def annotate(self, marker: Any, time: float | None = None) -> None:
@@ -67,11 +104,16 @@ class Recorder(Closing):
     def close(self) -> list[RecordedSoFar]:
         """Takes in what has arrived, completes the file, and says how every stream did. The second time it does nothing.
 
+        Ctrl-C ends the wait and not the work: the file is completed before the program ends, unless Ctrl-C comes again.
         Raises Error if the file lacks the last samples, such as when the disk is full. All that is in it can be read.
         """
-        if self.closed:
-            return []
-        return [RecordedSoFar(*one) for one in self._native.finish()]  # type: ignore[arg-type]
+        if self._finishing is None:
+            if self.closed:
+                return []
+            self._finishing = _Finishing(self._native)
+        streams = self._finishing.wait()
+        self._finishing = None
+        return [RecordedSoFar(*one) for one in streams]  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return f"<Recorder {self._path}{', closed' if self.closed else ''}>"

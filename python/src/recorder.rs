@@ -83,8 +83,7 @@ impl Recorder {
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Status>> {
         self.check(py)?;
         let running = lock(&self.running).take().ok_or_else(|| closed(py))?;
-        let finished = in_thread(py, move || running.finish())?;
-        let streams = finished.map_err(|error| exception(py, Kind::Error, error))?;
+        let streams = py.detach(|| running.finish()).map_err(|error| exception(py, Kind::Error, error))?;
         Ok(streams.iter().map(status).collect())
     }
 

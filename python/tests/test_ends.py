@@ -115,6 +115,27 @@ threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     assert "Fatal" not in ended.stderr and "panicked" not in ended.stderr, ended.stderr
 
 
+def test_ctrl_c_does_not_break_off_what_completes_a_recording(tmp_path: pathlib.Path) -> None:
+    """However far it is: Ctrl-C comes at once, and a little later."""
+    for number, delay in enumerate(("0", "0.05", "0.2")):
+        code = f"""
+signal.signal(signal.SIGINT, signal.default_int_handler)
+# Its rate makes a buffer that holds all.
+big = schwann.Outlet(f"Big {{uuid.uuid4()}}", "EEG", 2, rate=1e4)
+with schwann.record(sys.argv[1], big.info.name, timeout=30) as recorder:
+    big.push([[3.0, 4.0]] * 2_000_000)
+    threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGINT)).start()
+    recorder.close()
+    print("closed", flush=True)
+    time.sleep(30)
+"""
+        path = tmp_path / f"{number}.xdf"
+        ended = run(code, str(path))
+        assert "KeyboardInterrupt" in ended.stderr and "Fatal" not in ended.stderr, ended
+        stream = schwann.read_xdf(path)[0]
+        assert f"<sample_count>{len(stream)}</sample_count>" in stream.footer_xml, (ended.stdout, len(stream), stream.footer_xml)
+
+
 def test_a_killed_program_leaves_a_recording_that_can_be_read(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "killed.xdf"
     code = BEGIN + ENDS["a recording"] + "\nprint('recorded', flush=True)\ntime.sleep(1e6)\n"
