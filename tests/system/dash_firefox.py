@@ -38,7 +38,8 @@ def check_hands(page: Firefox) -> None:
     page.value("document.getElementById('events').open = true")
     page.wait("/\\bmark/.test(document.getElementById('event-list').textContent)", "which is listed", 20)
     page.value("document.getElementById('record').click()")
-    page.value("document.querySelector('#record-dialog .primary').click()")
+    # It asks for notifications, which takes a hand.
+    page.value("document.querySelector('#record-dialog .primary').click()", by_hand=True)
     page.wait(f"/recording .* streams/.test({STATUS})", "a recording begins", 30)
     page.value("document.getElementById('record').click()")
     page.wait(f"/^recorded /.test({STATUS})", "and ends", 30)

@@ -44,18 +44,25 @@ class State:
     def has(self, condition: bool, what: str, found=None) -> None:
         expect(condition, f"{self.name}: {what}", found)
 
-    def check_calm(self) -> None:
-        self.has(self.part("#summary").count("red") == 0 and self.part(ROW).count("red") == 0 and self.part("#recording").count("red") == 0, "nothing is red at the top or in the row")
-        self.has(self.part("#summary").count("green") > 20, "the light of the summary is green")
+    def is_calm(self) -> bool:
+        return all(self.part(place).count("red") == 0 for place in ("#summary", ROW, "#recording")) and self.part("#summary").count("green") > 20
 
     def check_wrong(self, *places: str) -> None:
         for place in places:
             self.has(self.part(place).count("red") > 20, f"{place} is red", self.part(place).count("red"))
 
 
+def calm(page, name: str) -> State:
+    """A state in which nothing is red. On a busy machine samples are late for a while, and the page says so."""
+    def look() -> State | None:
+        state = State(page, name)
+        return state if state.is_calm() else None
+
+    return wait_for(look, f"{name}: nothing is red at the top or in the row, and the light of the summary is green", 90)
+
+
 def check_well(page, theme: str) -> None:
-    state = State(page, f"well {theme}")
-    state.check_calm()
+    state = calm(page, f"well {theme}")
     traces = state.traces()
     state.has(traces.ground == {"light": "bright", "dark": "dark"}[theme], "the ground of the traces is that of the theme")
     green, coloured = traces.count("green"), traces.coloured()
@@ -162,8 +169,7 @@ def check_phone(page, resize) -> None:
     resize(390, 844)
     page.wait("innerWidth === 390 && document.getElementById('plot').clientWidth <= 390", "a phone is held upright", 20)
     page.value("new Promise(done => setTimeout(done, 800)).then(() => 0)")
-    state = State(page, "phone")
-    state.check_calm()
+    state = calm(page, "phone")
     traces = state.traces()
     state.has(traces.pixels.shape[1] > 200 and traces.count("green") > 1000, "traces are seen", traces.pixels.shape)
     state.has(page.value("document.documentElement.scrollWidth <= innerWidth"), "and nothing is beside the screen")

@@ -45,9 +45,9 @@ class Firefox:
     def open(self, url: str) -> None:
         self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
 
-    def value(self, expression: str):
-        """The value of an expression, once it is there, as JSON has it."""
-        outcome = self.call("script.evaluate", target={"context": self.context}, awaitPromise=True,
+    def value(self, expression: str, by_hand: bool = False):
+        """The value of an expression, once it is there, as JSON has it; `by_hand` as if a person had just done it."""
+        outcome = self.call("script.evaluate", target={"context": self.context}, awaitPromise=True, userActivation=by_hand,
                             expression=f"(async () => ({expression}))().then(value => JSON.stringify(value ?? null))")
         if outcome["type"] == "exception":
             raise RuntimeError(outcome["exceptionDetails"]["text"])
