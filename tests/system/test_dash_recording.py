@@ -24,6 +24,8 @@ class Page:
         self.origin, _, token = url.partition("/?token=")
         self.socket = websocket.create_connection(f"{self.origin.replace('http', 'ws')}/live?token={token}",
                                                   timeout=PATIENCE, origin=self.origin)
+        # The last that came, whatever was waited for; they are said once.
+        self.verdicts = None
         hello = self.hear("hello")
         self.span, self.role = hello["recording"], hello["role"]
         self.rows = self.hear("streams")["streams"]
@@ -35,8 +37,18 @@ class Page:
             if isinstance(message, bytes):
                 if "frame" in types:
                     return message
-            elif (message := json.loads(message))["type"] in types and condition(message):
+                continue
+            message = json.loads(message)
+            if message["type"] == "verdicts":
+                self.verdicts = message["verdicts"]
+            if message["type"] in types and condition(message):
                 return message
+
+    def judged(self):
+        """The verdicts on the whole file, once they are there."""
+        while self.verdicts is None:
+            self.hear("verdicts")
+        return self.verdicts
 
     def send(self, **message):
         self.socket.send(json.dumps(message))
@@ -125,7 +137,7 @@ def test_a_sealed_recording_is_shown_with_the_key_and_never_without(lab, recordi
             view, edges, extremes = page.show(row, window, stamps[0] + 60.005)
             expected = numpy.array(bounds(counter, edges, view["column_seconds"], 1))
             assert numpy.array_equal(extremes[1:-1, 1], expected[1:-1], equal_nan=True), window
-        found = page.hear("verdicts", condition=lambda message: message["verdicts"] is not None)["verdicts"]
+        found = page.judged()
         assert any("gap" in verdict["text"] for verdict in found)
     lab.env["SCHWANN_KEYS"] = str(lab.folder / "elsewhere")
     line = [SCHWANN, "dash", "--no-browser", "--port", "0", "r.xdf.age"]
@@ -152,7 +164,7 @@ def test_filters_analyses_events_and_verdicts_are_those_of_live_streams(lab, rec
         inside = (markers["time_stamps"] >= until - 30) & (markers["time_stamps"] < until)
         expected = [text[0] for text, is_inside in zip(markers["time_series"], inside) if is_inside]
         assert [marker["text"] for marker in texts["markers"]] == expected and len(expected) > 3 and texts["is_all"]
-        found = page.hear("verdicts", condition=lambda message: message["verdicts"] is not None)["verdicts"]
+        found = page.judged()
         gaps = [verdict for verdict in found if verdict["stream"] == row["id"] and "gap" in verdict["text"]]
         jumps = numpy.flatnonzero(numpy.diff(eeg["time_stamps"]) > 0.05)
         page.show(page.row("Fake counter:2@100"), 10, until)
