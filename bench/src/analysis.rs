@@ -272,12 +272,10 @@ const LEAST_PAIRS_FOR_INTERVAL: usize = 6;
 pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
 
 /// The comparisons that a report makes, subject first.
-const PAIRS: [(Role, Role); 9] = [
+const PAIRS: [(Role, Role); 7] = [
     (Role::Schwann, Role::Opponent),
     (Role::Schwann, Role::ZeroCopy),
     (Role::Schwann, Role::Raw),
-    (Role::Schwann, Role::ZeroMq),
-    (Role::Schwann, Role::Zenoh),
     (Role::Schwann, Role::Iceoryx2),
     (Role::Sealed, Role::Schwann),
     (Role::Sealed, Role::Opponent),

@@ -99,7 +99,7 @@ fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<Run<'a>> {
 /// Says whether a cell measures subjects of this role.
 pub(crate) fn takes_part(role: Role, cell: &Cell) -> bool {
     match role {
-        Role::Raw | Role::ZeroMq | Role::Zenoh => cell.is_raw_measured,
+        Role::Raw => cell.is_raw_measured,
         Role::Null => cell.is_null_measured,
         // In shared memory there is no way to another computer.
         Role::Iceoryx2 => cell.is_raw_measured && cell.route == Route::Loopback,

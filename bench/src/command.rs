@@ -52,13 +52,7 @@ pub(crate) struct Options {
     /// The library to compare with [default: the one of the Python package pylsl].
     #[arg(long = "vs", value_name = "LIBRARY")]
     pub(crate) opponent: Option<PathBuf>,
-    /// Also measure ZeroMQ (libzmq of the Python package pyzmq, fetched if need be).
-    #[arg(long = "zeromq")]
-    pub(crate) zero_mq: bool,
-    /// Also measure Zenoh (built once from bench/opponents, in a work tree; takes minutes).
-    #[arg(long)]
-    pub(crate) zenoh: bool,
-    /// Also measure iceoryx2, on this computer (built as Zenoh is; needs libclang).
+    /// Also measure iceoryx2, on this computer (built once from bench/opponents, in a work tree; needs libclang and minutes).
     #[arg(long)]
     pub(crate) iceoryx2: bool,
     /// Do not measure ours with encryption, too (its keys are made for the campaign).

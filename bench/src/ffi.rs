@@ -1,6 +1,6 @@
 //! Any library with liblsl's C ABI, loaded by path: what the measuring processes call.
 //!
-//! With `slices`, [`tap`], [`zmq`], [`crate::heap`] and one peer of [`crate::aead`] the only unsafe code of this
+//! With `slices`, [`tap`], [`iceoryx2`], [`crate::heap`] and one peer of [`crate::aead`] the only unsafe code of this
 //! crate. It turns the C functions that the scenarios need into safe calls on values that own their handle. All
 //! symbols are looked up when the library is loaded. So a missing one is an error at the start, not in the middle
 //! of a run. It does not wrap the rest of the ABI; `tests/tools/lsl.py` does.
@@ -33,9 +33,9 @@ macro_rules! functions {
     };
 }
 
+pub(crate) mod iceoryx2;
 pub(crate) mod slices;
 pub(crate) mod tap;
-pub(crate) mod zmq;
 
 /// A loaded library.
 #[derive(Clone)]

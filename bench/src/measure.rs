@@ -260,16 +260,8 @@ fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
     if options.sealed {
         subjects.push(Subject::sealed(&ours)?);
     }
-    if options.zero_mq {
-        subjects.push(Subject::zero_mq("zeromq", Role::ZeroMq, &libraries::zero_mq()?)?);
-    }
-    for (is_wanted, label, role) in
-        [(options.zenoh, "zenoh", Role::Zenoh), (options.iceoryx2, "iceoryx2", Role::Iceoryx2)]
-    {
-        if is_wanted {
-            let library = libraries::built_opponent(label)?.canonicalize()?;
-            subjects.push(Subject::zero_mq(label, role, &library)?);
-        }
+    if options.iceoryx2 {
+        subjects.push(Subject::iceoryx2(&libraries::iceoryx2()?.canonicalize()?)?);
     }
     Ok(subjects)
 }

@@ -159,7 +159,7 @@ fn files(folder: &Path) -> std::io::Result<Vec<(String, Vec<u8>)>> {
 fn library(subject: &Subject) -> Option<&Path> {
     match &subject.transport {
         Transport::Lsl { library, .. } => Some(library),
-        Transport::Bare { .. } | Transport::Tcp | Transport::ZeroMq { .. } => None,
+        Transport::Bare { .. } | Transport::Iceoryx2 { .. } | Transport::Tcp => None,
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ffi::zmq::ZeroMq;
+use crate::ffi::iceoryx2::Iceoryx2;
 use crate::ffi::{LoadError, Lsl, Pushes};
 pub(crate) use crate::reading::{Reading, Verdict};
 use crate::scenario::Cell;
@@ -92,13 +92,9 @@ pub(crate) enum Role {
     Null,
     /// The raw socket.
     Raw,
-    /// What else one might use: ZeroMQ, with a few lines of one's own around it.
-    ZeroMq,
-    /// As [`Self::ZeroMq`]: Zenoh.
-    Zenoh,
     /// The opponent in its own zero-copy mode.
     ZeroCopy,
-    /// As [`Self::ZeroMq`], in shared memory: iceoryx2.
+    /// What else one might use on one computer: iceoryx2, in shared memory, with a few lines of one's own around it.
     Iceoryx2,
 }
 
@@ -141,10 +137,10 @@ impl Subject {
         Self { environment, ..self }
     }
 
-    /// Makes ZeroMQ, or one of `bench/opponents`, from its library, which is called as ZeroMQ's is.
-    pub(crate) fn zero_mq(label: &str, role: Role, path: &Path) -> Result<Self, LoadError> {
-        let transport = Transport::ZeroMq { library: path.to_owned() };
-        Ok(Self::new(label, role, transport, ZeroMq::load(path)?.version()))
+    /// Makes iceoryx2 from the library of `bench/opponents`.
+    pub(crate) fn iceoryx2(path: &Path) -> Result<Self, LoadError> {
+        let transport = Transport::Iceoryx2 { library: path.to_owned() };
+        Ok(Self::new("iceoryx2", Role::Iceoryx2, transport, Iceoryx2::load(path)?.version()))
     }
 
     /// The raw socket.
@@ -288,7 +284,7 @@ impl Records {
         }
         for subject in &mut self.manifest.subjects {
             // The place of the library on the measuring computer does not matter.
-            if let Transport::Lsl { library, .. } | Transport::ZeroMq { library } = &mut subject.transport {
+            if let Transport::Lsl { library, .. } | Transport::Iceoryx2 { library } = &mut subject.transport {
                 *library = library.file_name().unwrap_or_default().into();
             }
         }

@@ -250,8 +250,6 @@ fn against(comparison: &Comparison) -> String {
         Role::Raw => "raw socket",
         Role::Schwann => return "sealed / plain".to_owned(),
         Role::ZeroCopy => "liblsl zero-copy",
-        Role::ZeroMq => "ZeroMQ",
-        Role::Zenoh => "Zenoh",
         Role::Null | Role::Opponent | Role::Sealed => "liblsl",
     };
     format!("{} / {base}", if comparison.subject == Role::Sealed { "sealed" } else { "Schwann" })

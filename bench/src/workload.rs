@@ -151,12 +151,13 @@ pub(crate) enum Transport {
         /// Of the built-in ones.
         cipher: Option<String>,
     },
-    /// A raw TCP connection that carries the same bytes: what the machine permits.
-    Tcp,
-    /// ZeroMQ's publisher and subscribers, with messages of the same bytes. Or another library's, behind the same
-    /// functions.
-    ZeroMq {
-        /// The shared library libzmq, or one of `bench/opponents`.
+    /// iceoryx2's publisher and subscribers, with messages of the same bytes. Published records name it so: it was once
+    /// called like another library.
+    #[serde(rename = "ZeroMq")]
+    Iceoryx2 {
+        /// The shared library of `bench/opponents`.
         library: PathBuf,
     },
+    /// A raw TCP connection that carries the same bytes: what the machine permits.
+    Tcp,
 }

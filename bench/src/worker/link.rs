@@ -1,4 +1,4 @@
-//! The two ends of a transfer over a library, over ZeroMQ or over a raw socket, with the same calls.
+//! The two ends of a transfer over a library, over iceoryx2 or over a raw socket, with the same calls.
 
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Ports, Side, Task};
 use crate::Reason;
-use crate::ffi::zmq::{Socket, ZeroMq};
+use crate::ffi::iceoryx2::{Iceoryx2, Publisher, Subscriber};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
 use crate::sealed::paired::bare;
 use crate::workload::{Transport, Workload};
@@ -60,10 +60,9 @@ pub(super) fn listen(task: &Task) -> Result<Box<dyn Sending>, Reason> {
             let listener = TcpListener::bind((task.listen, 0))?;
             Box::new(TcpSending { listener, streams: Vec::new(), message: Vec::new(), sample_bytes })
         }
-        Transport::ZeroMq { library } => {
-            let library = ZeroMq::load(library)?;
-            let socket = Socket::publisher(&library, &task.listen.to_string(), queue(task))?;
-            Box::new(MqSending { socket, message: Vec::new(), sample_bytes })
+        Transport::Iceoryx2 { library } => {
+            let publisher = Publisher::new(Iceoryx2::load(library)?, queue(task))?;
+            Box::new(MemorySending { publisher, message: Vec::new(), sample_bytes })
         }
     })
 }
@@ -87,11 +86,9 @@ pub(super) fn open(task: &Task, ports: Ports) -> Result<Box<dyn Receiving>, Reas
             let stream = BufReader::with_capacity(1 << 16, stream);
             Box::new(TcpReceiving { stream, overhead: vec![0; overhead(chunk)], message_bytes, chunk })
         }
-        Transport::ZeroMq { library } => {
-            let library = ZeroMq::load(library)?;
-            let socket = Socket::subscriber(&library, &task.sender.to_string(), port()?, queue(task))?;
-            socket.set_patience(PULL_SECONDS)?;
-            Box::new(MqReceiving { socket, message: vec![0; overhead(chunk) + message_bytes], chunk })
+        Transport::Iceoryx2 { library } => {
+            let subscriber = Subscriber::new(Iceoryx2::load(library)?, port()?)?;
+            Box::new(MemoryReceiving { subscriber, message: vec![0; overhead(chunk) + message_bytes], chunk })
         }
     })
 }
@@ -175,25 +172,24 @@ impl Receiving for TcpReceiving {
     }
 }
 
-struct MqSending {
-    socket: Socket,
+struct MemorySending {
+    publisher: Publisher,
     /// Where a message is put together.
     message: Vec<u8>,
     sample_bytes: usize,
 }
 
-impl Sending for MqSending {
+impl Sending for MemorySending {
     fn port(&self) -> Result<Option<u16>, Reason> {
-        Ok(Some(self.socket.port()?))
+        Ok(Some(self.publisher.port))
     }
 
     fn connected(&mut self, consumers: usize) -> Result<(), Reason> {
-        self.socket.set_patience(CONNECT_SECONDS)?;
-        for _ in 0..consumers {
-            // One byte and the subject, which is empty: all.
-            self.socket.receive(&mut [0; 8])?.ok_or("no consumer subscribed")?;
+        if self.publisher.wait(consumers, CONNECT_SECONDS) {
+            Ok(())
+        } else {
+            Err("no consumer subscribed".into())
         }
-        Ok(())
     }
 
     /// Sends one message of the same bytes as the others send.
@@ -201,23 +197,24 @@ impl Sending for MqSending {
         self.message.clear();
         self.message.resize(overhead(values.len() / self.sample_bytes), 0);
         self.message.extend_from_slice(values);
-        Ok(self.socket.send(&self.message)?)
+        Ok(self.publisher.send(&self.message)?)
     }
 }
 
-struct MqReceiving {
-    socket: Socket,
+struct MemoryReceiving {
+    subscriber: Subscriber,
     /// Where a message arrives.
     message: Vec<u8>,
     /// Samples per message.
     chunk: usize,
 }
 
-impl Receiving for MqReceiving {
+impl Receiving for MemoryReceiving {
     fn pull(&mut self, out: &mut [u8]) -> Result<Pulled, Reason> {
-        let Some(length) = self.socket.receive(&mut self.message)? else { return Ok(Pulled::Samples(0)) };
-        if length != self.message.len() {
-            return Err("a message of another length".into());
+        match self.subscriber.receive(&mut self.message, PULL_SECONDS)? {
+            0 => return Ok(Pulled::Samples(0)),
+            length if length != self.message.len() => return Err("a message of another length".into()),
+            _ => {}
         }
         let values = &self.message[overhead(self.chunk)..];
         out[..values.len()].copy_from_slice(values);
@@ -225,10 +222,10 @@ impl Receiving for MqReceiving {
     }
 }
 
-/// Messages that ZeroMQ may queue: as many seconds as the other libraries buffer.
-fn queue(task: &Task) -> i32 {
+/// Messages that iceoryx2 may queue: as many seconds as the other libraries buffer.
+fn queue(task: &Task) -> usize {
     let Workload { buffer, nominal_rate, chunk, .. } = task.workload;
-    (f64::from(buffer) * nominal_rate / chunk as f64).ceil().clamp(1.0, f64::from(i32::MAX)) as i32
+    (f64::from(buffer) * nominal_rate / chunk as f64).ceil().max(1.0) as usize
 }
 
 /// Bytes that the LSL wire adds to the values of so many samples pushed together: a tag each, one stamp.
