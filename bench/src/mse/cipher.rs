@@ -4,11 +4,9 @@ use core::hint::black_box;
 
 #[cfg(feature = "peers")]
 use openssl::{cipher_ctx::CipherCtx, provider::Provider};
-use schwann_mse::{
-    Accept, Cipher, Draw, Established, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer,
-    Responder, Status,
-};
+use schwann_mse::{Cipher, Established, Group, Method};
 
+use super::handshake::in_memory;
 use super::{count, figure};
 use crate::Reason;
 use crate::clock;
@@ -48,28 +46,7 @@ pub(super) fn cipher(method: Method) -> Result<Cipher, Reason> {
 
 /// The responder's end of a connection in memory.
 pub(super) fn agreed(method: Method) -> Result<Established, Reason> {
-    let torrent = InfoHash([1; 20]);
-    let methods = Methods::of(&[method]);
-    let draw = || Draw::system(Group::Mse768);
-    let mut a = Initiator::new(torrent, Offer::new(methods, Vec::new()), draw()?)?;
-    let mut b = Responder::new(torrent, Accept::new(methods, method), draw()?);
-    loop {
-        if let Status::Established(established) = carry(&mut a, &mut b)? {
-            return Ok(*established);
-        }
-        carry(&mut b, &mut a)?;
-    }
-}
-
-/// Carries everything that `from` has to send to `to`.
-fn carry(from: &mut dyn Handshake, to: &mut dyn Handshake) -> Result<Status, Reason> {
-    let step = from.poll_output().unwrap_or_default();
-    let mut input = step.as_slice();
-    let mut status = to.handle_input(&mut input)?;
-    while matches!(status, Status::Wait) && !input.is_empty() {
-        status = to.handle_input(&mut input)?;
-    }
-    Ok(status)
+    Ok(in_memory(Group::Mse768, method, &[])?.1)
 }
 
 /// Lets all work in turn, round after round, so that the machine's moods meet them alike.

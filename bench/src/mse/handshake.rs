@@ -5,7 +5,10 @@ use std::io::Read;
 use std::time::Instant;
 
 use schwann_mse::policy::Attempt;
-use schwann_mse::{Accept, BtHandshake, Draw, Group, Handshake, Initiator, Offer, Responder, Status};
+use schwann_mse::{
+    Accept, BtHandshake, Draw, Established, Group, Handshake, Initiator, Method, Methods, Offer, Responder,
+    Status,
+};
 
 use super::worker::{TORRENT, Task, Variant, Worker, bt_handshake};
 use super::{count, figure};
@@ -22,11 +25,11 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
 
 /// Everything a side computes: drawing its key, agreeing, hashing, making ciphers.
 fn processor_time(count: usize) -> Result<Vec<Reading>, Reason> {
-    let mut outcomes = Vec::new();
+    let (initial, mut outcomes) = (bt_handshake(b'a').encode(), Vec::new());
     for (group, name, limit) in GROUPS {
         let (mut initiators, mut responders) = (Vec::new(), Vec::new());
         for _ in 0..count {
-            let (initiator, responder) = one_in_memory(group)?;
+            let ([initiator, responder], _) = in_memory(group, Method::Rc4, &initial)?;
             initiators.push(initiator.as_secs_f64() * 1e3);
             responders.push(responder.as_secs_f64() * 1e3);
         }
@@ -38,42 +41,52 @@ fn processor_time(count: usize) -> Result<Vec<Reading>, Reason> {
     Ok(outcomes)
 }
 
-fn one_in_memory(group: Group) -> Result<(Duration, Duration), Reason> {
-    let mut spent = [Duration::ZERO; 2];
-    let mut timed = |side: usize, began: Instant| spent[side] += began.elapsed();
+/// What each side spends in memory, initiator first, and the responder's end of the connection.
+pub(super) fn in_memory(
+    group: Group,
+    method: Method,
+    initial: &[u8],
+) -> Result<([Duration; 2], Established), Reason> {
+    let (methods, mut spent) = (Methods::of(&[method]), [Duration::ZERO; 2]);
     let began = Instant::now();
-    let offer = Offer::new(schwann_mse::Methods::RC4, bt_handshake(b'a').encode().to_vec());
+    let offer = Offer::new(methods, initial.to_vec());
     let mut a = Initiator::new(TORRENT, offer, Draw::system(group)?)?;
-    let mut step = a.poll_output().ok_or("step 1")?;
-    timed(0, began);
+    spent[0] += began.elapsed();
     let began = Instant::now();
-    let mut b = Responder::new(TORRENT, Accept::default(), Draw::system(group)?);
-    timed(1, began);
-    let mut ended = 0;
-    for turn in 0..4 {
-        let side = 1 - turn % 2;
-        let machine: &mut dyn Handshake = if side == 1 { &mut b } else { &mut a };
+    let mut b = Responder::new(TORRENT, Accept::new(methods, method), Draw::system(group)?);
+    spent[1] += began.elapsed();
+    let sides: [&mut dyn Handshake; 2] = [&mut a, &mut b];
+    let (mut sent, mut ends) = (Vec::new(), [None, None]);
+    for side in [0, 1, 0, 1, 0] {
         let began = Instant::now();
-        let mut input = step.as_slice();
-        let mut sent = Vec::new();
-        loop {
-            let status = machine.handle_input(&mut input)?;
-            sent.extend(machine.poll_output().unwrap_or_default());
-            if matches!(status, Status::Established(_)) {
-                ended += 1;
-                break;
-            }
-            if input.is_empty() {
-                break;
-            }
+        let (mut input, mut output) = (sent.as_slice(), Vec::new());
+        ends[side] = drive(sides[side], &mut input, |step| {
+            output.extend(step);
+            Ok(())
+        })?;
+        spent[side] += began.elapsed();
+        sent = output;
+    }
+    let [Some(_), Some(responder)] = ends else { return Err("the handshake did not end".into()) };
+    Ok((spent, responder))
+}
+
+/// Gives a side what came, and `send` each step before the side computes on. Returns what it agreed to; nothing if it
+/// needs more.
+pub(super) fn drive(
+    side: &mut dyn Handshake,
+    input: &mut &[u8],
+    mut send: impl FnMut(Vec<u8>) -> Result<(), Reason>,
+) -> Result<Option<Established>, Reason> {
+    loop {
+        let status = side.handle_input(input)?;
+        side.poll_output().map_or(Ok(()), &mut send)?;
+        match status {
+            Status::Established(agreed) => return Ok(Some(*agreed)),
+            _ if input.is_empty() => return Ok(None),
+            _ => {}
         }
-        timed(side, began);
-        step = sent;
     }
-    if ended != 2 {
-        return Err("the handshake did not end".into());
-    }
-    Ok((spent[0], spent[1]))
 }
 
 /// From `connect` to the peer's BitTorrent handshake, decoded.

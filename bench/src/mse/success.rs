@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use schwann_mse::{
-    Accept, Draw, Established, Group, Handshake, Initiator, Method, Methods, Offer, Responder, Status,
+    Accept, Draw, Established, Group, Handshake, Initiator, Method, Methods, Offer, Responder,
 };
 
+use super::handshake::drive;
 use super::worker::{TORRENT, Task, Worker};
 use super::{count as share_of, figure};
 use crate::Reason;
@@ -84,27 +85,21 @@ fn take_part(socket: &TcpStream, seed: u64, initiates: bool) -> Result<(), Reaso
 /// What a handshake left, and what came after it.
 fn shake(
     mut socket: &TcpStream,
-    machine: &mut dyn Handshake,
+    side: &mut dyn Handshake,
     pieces: &mut Pieces,
 ) -> Result<(Established, Vec<u8>), Reason> {
     let mut buffer = [0; 700];
     let mut input: &[u8] = &[];
     loop {
-        let status = machine.handle_input(&mut input)?;
-        if let Some(step) = machine.poll_output() {
-            pieces.write(socket, &step)?;
+        if let Some(agreed) = drive(side, &mut input, |step| pieces.write(socket, &step))? {
+            return Ok((agreed, input.to_vec()));
         }
-        if let Status::Established(done) = status {
-            return Ok((*done, input.to_vec()));
+        let room = pieces.next(buffer.len());
+        let len = socket.read(&mut buffer[..room])?;
+        if len == 0 {
+            return Err("closed".into());
         }
-        if input.is_empty() {
-            let room = pieces.next(buffer.len());
-            let len = socket.read(&mut buffer[..room])?;
-            if len == 0 {
-                return Err("closed".into());
-            }
-            input = &buffer[..len];
-        }
+        input = &buffer[..len];
     }
 }
 
