@@ -16,7 +16,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use cell::{Direction, PATHS, Peer, Plan, Shape};
-use schwann_fieldtrip::Address;
+use schwann_fieldtrip::wire::{DataType, Header};
+use schwann_fieldtrip::{Address, Buffer};
 
 use crate::Reason;
 use crate::record::Reading;
@@ -61,6 +62,18 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
 
 /// Figures by name.
 type Figures = Vec<(String, f64)>;
+
+/// A buffer of float32 that holds nothing yet.
+fn buffer(channels: u32, rate: f32) -> Result<Buffer, Reason> {
+    let buffer = Buffer::default();
+    buffer.put_header(Header::new(channels, rate, DataType::Float32))?;
+    Ok(buffer)
+}
+
+/// A TCP port of this computer that the system chooses.
+fn tcp() -> Address {
+    Address::Tcp { host: "127.0.0.1".into(), port: 0 }
+}
 
 /// Median, 99 % and maximum of some times, us.
 fn spread_us(times: &[Duration]) -> [f64; 3] {

@@ -14,6 +14,7 @@ use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server, Style}
 
 use self::socket::{Listener, Stream, connect, socket_path};
 use super::original::{self, Store};
+use super::{buffer, tcp};
 use crate::Reason;
 
 /// The peer whose client asks, or whose server answers.
@@ -101,17 +102,12 @@ impl Shape {
 
     /// A buffer with a full ring and a known newest block. No page is taken while the clock runs.
     fn full_buffer(self) -> Result<Buffer, Reason> {
-        let buffer = Buffer::default();
-        buffer.put_header(self.header())?;
+        let buffer = buffer(self.channels, RATE)?;
         let block = self.block(OLD);
         for _ in 0..self.ring_samples() / self.samples as usize + 2 {
             buffer.put_samples(self.channels, &block)?;
         }
         Ok(buffer)
-    }
-
-    fn header(self) -> Header {
-        Header::new(self.channels, 512.0, DataType::Float32)
     }
 }
 
@@ -172,7 +168,7 @@ impl Plan {
             (Named, _) => {
                 let address = named.ok_or("no other server is named")?;
                 let mut client = Client::connect(address.clone(), Options::default())?;
-                client.put_header(&shape.header())?;
+                client.put_header(&Header::new(shape.channels, RATE, DataType::Float32))?;
                 client.put_samples(shape.channels, &shape.block(OLD))?;
                 drop(client);
                 self.ask_and_check(address, time)
@@ -184,7 +180,7 @@ impl Plan {
     fn address(&self) -> Address {
         match self.path.link {
             Unix => Address::Unix(socket_path()),
-            Memory | Stateless | Tcp => Address::Tcp { host: "127.0.0.1".into(), port: 0 },
+            Memory | Stateless | Tcp => tcp(),
         }
     }
 
@@ -363,6 +359,8 @@ fn repeat(time: Duration, mut block: impl FnMut() -> Result<(), Reason>) -> Resu
     Ok(Cell { blocks, median })
 }
 
+/// The rate of a header, Hz.
+const RATE: f32 = 512.0;
 /// What is in a buffer first, and what is put into it: seeds of blocks.
 const OLD: u32 = 7;
 const NEW: u32 = 1;

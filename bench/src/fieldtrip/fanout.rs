@@ -13,10 +13,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use schwann_fieldtrip::wire::{DataType, Header, NEVER, Selection, Totals};
-use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
+use schwann_fieldtrip::wire::{NEVER, Selection, Totals};
+use schwann_fieldtrip::{Buffer, Client, Options, Policy, Server};
 
-use super::{Figures, spread_us};
+use super::{Figures, buffer, spread_us, tcp};
 use crate::Reason;
 
 /// The writer's p50 and p99 with 0, 1, 4 and 16 readers, and 16 readers against none. Also the blocks that
@@ -110,8 +110,7 @@ fn write(
 }
 
 fn over_sockets(readers: usize, time: Duration) -> Outcome {
-    let address = Address::Tcp { host: "127.0.0.1".into(), port: 0 };
-    let server = Server::start(&address, fresh()?, Policy::default())?;
+    let server = Server::start(&tcp(), buffer(CHANNELS, RATE)?, Policy::default())?;
     let connect = || Client::connect(server.address().clone(), Options::default());
     let (mut writer, is_over) = (connect()?, Arc::new(AtomicBool::new(false)));
     let reader = |_| {
@@ -125,7 +124,7 @@ fn over_sockets(readers: usize, time: Duration) -> Outcome {
 }
 
 fn in_process(readers: usize, time: Duration) -> Outcome {
-    let (buffer, is_over) = (fresh()?, Arc::new(AtomicBool::new(false)));
+    let (buffer, is_over) = (buffer(CHANNELS, RATE)?, Arc::new(AtomicBool::new(false)));
     let reader = |_| {
         let wait = |buffer: &mut Buffer, threshold| Ok(buffer.wait(threshold, PATIENCE)?);
         let read = |buffer: &mut Buffer, begin, end| Ok(buffer.samples(Some(Selection { begin, end }))?.1);
@@ -134,12 +133,6 @@ fn in_process(readers: usize, time: Duration) -> Outcome {
     let end = || is_over.store(true, Ordering::Release);
     let put = |block: &[f32]| Ok(buffer.put_samples(CHANNELS, block)?);
     write_to((0..readers).map(reader).collect(), time, put, end)
-}
-
-fn fresh() -> Result<Buffer, Reason> {
-    let buffer = Buffer::default();
-    buffer.put_header(Header::new(CHANNELS, RATE, DataType::Float32))?;
-    Ok(buffer)
 }
 
 /// A reader of ours, which checks that what it reads is what is due.

@@ -5,19 +5,16 @@ use core::time::Duration;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use schwann_fieldtrip::wire::{DataType, Header};
-use schwann_fieldtrip::{Address, Buffer, Policy, Server};
+use schwann_fieldtrip::{Address, Policy, Server};
 
 use super::cell::{Direction, Shape};
-use super::{Figures, original, spread_us};
+use super::{Figures, buffer, original, spread_us, tcp};
 use crate::Reason;
 
 /// The slowest write and the slowest read, over every size in both orders.
 pub(super) fn run(_: Duration) -> Result<Figures, Reason> {
-    let buffer = Buffer::default();
-    buffer.put_header(Header::new(CHANNELS, 512.0, DataType::Float32))?;
-    let address = Address::Tcp { host: "127.0.0.1".into(), port: 0 };
-    let server = Server::start(&address, buffer.clone(), Policy::default())?;
+    let buffer = buffer(CHANNELS, 512.0)?;
+    let server = Server::start(&tcp(), buffer.clone(), Policy::default())?;
     let Address::Tcp { port, .. } = *server.address() else { return Err("not TCP".into()) };
     let sizes: Vec<u32> = (0..12).map(|power| 1 << power).collect();
     let orders = [sizes.clone(), sizes.iter().rev().copied().collect(), vec![8, 2048, 1, 1024, 8, 512, 8]];

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
-use schwann_fieldtrip::wire::{DataType, Header, NEVER, Totals};
+use schwann_fieldtrip::wire::{NEVER, Totals};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 
 use super::cell::socket::socket_path;
-use super::{Figures, fanout, spread_us};
+use super::{Figures, buffer, fanout, spread_us, tcp};
 use crate::Reason;
 
 pub(super) fn run(time: Duration) -> Result<Figures, Reason> {
@@ -28,7 +28,7 @@ pub(super) fn run(time: Duration) -> Result<Figures, Reason> {
         ("wake memory, uneven", Pace::Uneven, false),
         ("wake memory, uneven, never asleep", Pace::Uneven, true),
     ] {
-        let buffer = fresh()?;
+        let buffer = buffer(CHANNELS, 1000.0)?;
         let reader = buffer.clone();
         let wait = move |threshold| {
             let wait = if is_awake { Buffer::wait_awake } else { Buffer::wait };
@@ -36,13 +36,12 @@ pub(super) fn run(time: Duration) -> Result<Figures, Reason> {
         };
         figures.extend(measure(name, pace, time, || put(&buffer), wait)?);
     }
-    let tcp = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
     for (name, pace, address) in [
         ("wake tcp", Pace::Even, tcp()),
         ("wake tcp, uneven", Pace::Uneven, tcp()),
         ("wake unix", Pace::Even, Address::Unix(socket_path())),
     ] {
-        let buffer = fresh()?;
+        let buffer = buffer(CHANNELS, 1000.0)?;
         let server = Server::start(&address, buffer.clone(), Policy::default())?;
         let mut client = Client::connect(server.address().clone(), Options::default())?;
         let wait = move |threshold| Ok(client.wait(threshold, LONGEST).map(drop)?);
@@ -76,14 +75,8 @@ fn bare_thread(time: Duration) -> Result<Figures, Reason> {
     measure("wake bare thread", Pace::Even, time, wake, wait)
 }
 
-fn fresh() -> Result<Buffer, Reason> {
-    let buffer = Buffer::default();
-    buffer.put_header(Header::new(32, 1000.0, DataType::Float32))?;
-    Ok(buffer)
-}
-
 fn put(buffer: &Buffer) -> Result<(), Reason> {
-    Ok(buffer.put_samples(32, &[1.0_f32; 32])?)
+    Ok(buffer.put_samples(CHANNELS, &[1.0_f32; CHANNELS as usize])?)
 }
 
 /// How far apart the puts are.
@@ -141,6 +134,7 @@ fn measure(
     Ok(figures.map(|(figure, value)| (format!("{name} {figure}"), value)).into())
 }
 
+const CHANNELS: u32 = 32;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A reader that waits longer has been forgotten.
