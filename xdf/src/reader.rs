@@ -78,24 +78,7 @@ impl<R: Read + Seek> Reader<R> {
         let suspicion = window.len().saturating_mul(16).saturating_add(16 * XML_BYTES_MAX);
         let at_end = flaws.at_end();
         let mut framer = Framer { window, layouts: HashMap::new(), suspicion, flaws };
-        let mut at = MAGIC.len() as u64;
-        let mut pending = None;
-        if framer.window.view(0, MAGIC.len())? != MAGIC {
-            if framer.window.view(0, GZIP.len())? == GZIP {
-                return Err(ReadError::Compressed);
-            }
-            if framer.window.view(0, AGE.len())? == AGE {
-                return Err(ReadError::Sealed);
-            }
-            // A damaged beginning must not cost the file.
-            if framer.window.len() <= at || !framer.is_plausible(at)? {
-                at = framer.resync(0, BEGINNING_BYTES)?;
-            }
-            if at >= framer.window.len() {
-                return Err(ReadError::NotXdf);
-            }
-            pending = Some(Damage { at: 0, bytes: at, kind: DamageKind::Magic });
-        }
+        let (at, pending) = beginning(&mut framer)?;
         Ok(Self {
             framer,
             at,
@@ -259,6 +242,28 @@ impl<R: Read + Seek> Reader<R> {
         self.decoding = Some(decoding).filter(|decoding| decoding.left > 0);
         Ok(Step::Samples(stream))
     }
+}
+
+/// Where the first chunk begins, and what is damaged before it.
+fn beginning<R: Read + Seek>(framer: &mut Framer<R>) -> Result<(u64, Option<Damage>), ReadError> {
+    let mut at = MAGIC.len() as u64;
+    if framer.window.view(0, MAGIC.len())? == MAGIC {
+        return Ok((at, None));
+    }
+    if framer.window.view(0, GZIP.len())? == GZIP {
+        return Err(ReadError::Compressed);
+    }
+    if framer.window.view(0, AGE.len())? == AGE {
+        return Err(ReadError::Sealed);
+    }
+    // A damaged beginning must not cost the file.
+    if framer.window.len() <= at || !framer.is_plausible(at)? {
+        at = framer.resync(0, BEGINNING_BYTES)?;
+    }
+    if at >= framer.window.len() {
+        return Err(ReadError::NotXdf);
+    }
+    Ok((at, Some(Damage { at: 0, bytes: at, kind: DamageKind::Magic })))
 }
 
 /// What reading came upon.

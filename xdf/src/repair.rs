@@ -190,11 +190,7 @@ struct Salvaged {
 impl<W: Write> Copy<W> {
     fn take_in(&mut self, event: Event<'_>) -> Result<(), RepairError> {
         if let Event::Damage(damage) = event {
-            self.done.damage_count += 1;
-            self.done.damaged_bytes += damage.bytes;
-            if self.done.damage.len() < Survey::LISTED_MAX {
-                self.done.damage.push(damage);
-            }
+            self.note_damage(damage);
             return Ok(());
         }
         if let (Event::FileHeader { xml }, Header::Due) = (event, self.header) {
@@ -203,28 +199,13 @@ impl<W: Write> Copy<W> {
         }
         if self.header == Header::Due {
             self.header = Header::Written;
-            self.write_chunk(
-                Tag::FileHeader,
-                None,
-                file_header_xml(&datetime(SystemTime::now())).as_bytes(),
-            )?;
+            let xml = file_header_xml(&datetime(SystemTime::now()));
+            self.write_chunk(Tag::FileHeader, None, xml.as_bytes())?;
         }
         match event {
             Event::Boundary => self.write_chunk(Tag::Boundary, None, &BOUNDARY),
-            Event::ClockOffset { stream, collected, offset } => {
-                let Some(salvaged) = self.salvaged(stream) else { return Ok(()) };
-                salvaged.offsets.push((collected, offset));
-                let mut chunk = Vec::new();
-                put_clock_offset(&mut chunk, stream, collected, offset);
-                self.write(&chunk)
-            }
-            Event::Samples { stream, stamps, values } => {
-                let Some(salvaged) = self.streams.iter_mut().find(|salvaged| salvaged.slot.id() == stream)
-                else {
-                    return Ok(());
-                };
-                salvaged.copy_samples(stamps, values, &mut self.out).map_err(RepairError::Write)
-            }
+            Event::ClockOffset { stream, collected, offset } => self.copy_offset(stream, collected, offset),
+            Event::Samples { stream, stamps, values } => self.copy_samples(stream, stamps, values),
             Event::StreamFooter { stream, footer } => {
                 if let Some(salvaged) = self.salvaged(stream) {
                     salvaged.footer = Some(footer.clone());
@@ -237,6 +218,29 @@ impl<W: Write> Copy<W> {
             }
             Event::FileHeader { .. } | Event::Damage(_) => Ok(()),
         }
+    }
+
+    fn note_damage(&mut self, damage: Damage) {
+        self.done.damage_count += 1;
+        self.done.damaged_bytes += damage.bytes;
+        if self.done.damage.len() < Survey::LISTED_MAX {
+            self.done.damage.push(damage);
+        }
+    }
+
+    fn copy_offset(&mut self, stream: u32, collected: f64, offset: f64) -> Result<(), RepairError> {
+        let Some(salvaged) = self.salvaged(stream) else { return Ok(()) };
+        salvaged.offsets.push((collected, offset));
+        let mut chunk = Vec::new();
+        put_clock_offset(&mut chunk, stream, collected, offset);
+        self.write(&chunk)
+    }
+
+    fn copy_samples(&mut self, stream: u32, stamps: &[f64], values: &Values) -> Result<(), RepairError> {
+        let Some(salvaged) = self.streams.iter_mut().find(|salvaged| salvaged.slot.id() == stream) else {
+            return Ok(());
+        };
+        salvaged.copy_samples(stamps, values, &mut self.out).map_err(RepairError::Write)
     }
 
     fn salvaged(&mut self, id: u32) -> Option<&mut Salvaged> {

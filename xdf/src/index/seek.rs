@@ -257,23 +257,14 @@ impl<R: Read + Seek> IndexedRecording<R> {
     ) -> Result<(), ReadError> {
         let chosen: Vec<&StreamIndex> =
             self.index.streams.iter().filter(|stream| streams.contains(&stream.id)).collect();
-        let mut from: Option<u64> = None;
-        for stream in &chosen {
-            if let Some(begin) = beginning(&mut self.reader, stream, range.start, self.was_scanned)? {
-                from = Some(from.map_or(begin, |from| from.min(begin)));
-            }
-        }
-        let Some(from) = from else { return Ok(()) };
+        let Some(from) = first_beginning(&mut self.reader, &chosen, range.start, self.was_scanned)? else {
+            return Ok(());
+        };
         self.reader.seek_to(from);
         // A stream is over when it is past the range. Stamps that go back begin anew and keep their
         // place.
-        let mut left: Vec<(u32, u64)> = chosen
-            .iter()
-            .map(|stream| {
-                let after = stream.entries.iter().rfind(|entry| entry.stamp < range.end);
-                (stream.id, after.map_or(0, |entry| entry.at))
-            })
-            .collect();
+        let mut left: Vec<_> =
+            chosen.iter().map(|stream| (stream.id, last_before(stream, range.end))).collect();
         while !left.is_empty() {
             let at = self.reader.progress().0;
             let Some(event) = self.reader.next_event()? else { break };
@@ -321,6 +312,27 @@ fn beginning<R: Read + Seek>(
         }
     }
     Ok(Some(stream.header_at))
+}
+
+/// Where to begin to read for samples of any of these streams; none if none has one.
+fn first_beginning<R: Read + Seek>(
+    reader: &mut Reader<R>,
+    streams: &[&StreamIndex],
+    stamp: f64,
+    was_read: bool,
+) -> Result<Option<u64>, ReadError> {
+    let mut first: Option<u64> = None;
+    for stream in streams {
+        if let Some(begin) = beginning(reader, stream, stamp, was_read)? {
+            first = Some(first.map_or(begin, |first| first.min(begin)));
+        }
+    }
+    Ok(first)
+}
+
+/// Where the last chunk lies that begins before `end`.
+fn last_before(stream: &StreamIndex, end: f64) -> u64 {
+    stream.entries.iter().rfind(|entry| entry.stamp < end).map_or(0, |entry| entry.at)
 }
 
 /// What an index of the file and the file's ends say, if they say the same.

@@ -89,44 +89,52 @@ impl<R: Read + Seek> Reader<R> {
         if head.content_len() > XML_BYTES_MAX {
             return Ok(None);
         }
-        let content = self
-            .framer
-            .window
-            .view(head.content, usize::try_from(head.content_len()).unwrap_or(usize::MAX))?;
-        let step = if tag == Tag::FileHeader {
-            if !is_xml(content) {
-                return Ok(None);
-            }
-            self.text.clear();
-            self.text.push_str(&String::from_utf8_lossy(content));
-            Step::FileHeader
-        } else {
-            let Some((id, xml)) = content.split_first_chunk() else { return Ok(None) };
-            let stream = u32::from_le_bytes(*id);
-            if tag == Tag::StreamHeader {
-                // Read again after a leap back.
-                if self.streams.get(&stream).is_some_and(|known| known.header_at == head.at) {
-                    self.at = head.end;
-                    return Ok(Some(Step::Again));
-                }
-                // A second header of the same stream can only be a damaged one: the first holds.
-                let Ok(header) = StreamHeader::parse(stream, xml) else { return Ok(None) };
-                if self.streams.contains_key(&stream) {
-                    return Ok(None);
-                }
-                self.add_stream(header, head.at);
-                Step::StreamHeader(stream)
-            } else {
-                let Some(footer) = StreamFooter::parse(xml) else { return Ok(None) };
-                if !self.streams.contains_key(&stream) {
-                    return Ok(None);
-                }
-                self.footer = footer;
-                Step::StreamFooter(stream)
-            }
+        let step = match tag {
+            Tag::FileHeader => self.file_header(head)?,
+            Tag::StreamHeader => self.stream_header(head)?,
+            _ => self.stream_footer(head)?,
         };
-        self.at = head.end;
-        Ok(Some(step))
+        if step.is_some() {
+            self.at = head.end;
+        }
+        Ok(step)
+    }
+
+    fn file_header(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let content = self.framer.content(head)?;
+        if !is_xml(content) {
+            return Ok(None);
+        }
+        self.text.clear();
+        self.text.push_str(&String::from_utf8_lossy(content));
+        Ok(Some(Step::FileHeader))
+    }
+
+    fn stream_header(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let Some((id, xml)) = self.framer.content(head)?.split_first_chunk() else { return Ok(None) };
+        let stream = u32::from_le_bytes(*id);
+        // Read again after a leap back.
+        if self.streams.get(&stream).is_some_and(|known| known.header_at == head.at) {
+            return Ok(Some(Step::Again));
+        }
+        // A second header of the same stream can only be a damaged one: the first holds.
+        let Ok(header) = StreamHeader::parse(stream, xml) else { return Ok(None) };
+        if self.streams.contains_key(&stream) {
+            return Ok(None);
+        }
+        self.add_stream(header, head.at);
+        Ok(Some(Step::StreamHeader(stream)))
+    }
+
+    fn stream_footer(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let Some((id, xml)) = self.framer.content(head)?.split_first_chunk() else { return Ok(None) };
+        let stream = u32::from_le_bytes(*id);
+        let Some(footer) = StreamFooter::parse(xml) else { return Ok(None) };
+        if !self.streams.contains_key(&stream) {
+            return Ok(None);
+        }
+        self.footer = footer;
+        Ok(Some(Step::StreamFooter(stream)))
     }
 
     /// Takes in the header of a stream, which begins at `header_at`.

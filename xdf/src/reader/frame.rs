@@ -76,6 +76,11 @@ pub(super) struct Framer<R> {
 }
 
 impl<R: Read + Seek> Framer<R> {
+    /// The content of a chunk, which fits into memory.
+    pub(super) fn content(&mut self, head: Head) -> io::Result<&[u8]> {
+        self.window.view(head.content, usize::try_from(head.content_len()).unwrap_or(usize::MAX))
+    }
+
     /// Says what stands at `at`, going by the length there alone.
     pub(super) fn frame(&mut self, at: u64) -> io::Result<Frame> {
         let file_len = self.window.len();

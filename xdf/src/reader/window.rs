@@ -45,7 +45,23 @@ impl<R: Read + Seek> Window<R> {
     }
 
     fn load(&mut self, at: u64, want: usize) -> io::Result<()> {
-        // Keep what is already there from `at` on.
+        self.keep_from(at);
+        let wanted = want.max(READ_AHEAD);
+        if self.bytes.len() > 2 * wanted {
+            self.bytes.truncate(wanted.max(self.filled));
+            self.bytes.shrink_to(2 * wanted);
+        }
+        self.source.seek(SeekFrom::Start(at + self.filled as u64))?;
+        self.fill(wanted)?;
+        if self.filled < want {
+            // The file became shorter while we read it.
+            self.len = at + self.filled as u64;
+        }
+        Ok(())
+    }
+
+    /// Keeps what is already there from `at` on, where the window then begins.
+    fn keep_from(&mut self, at: u64) {
         let kept = at.checked_sub(self.base).and_then(|from| usize::try_from(from).ok());
         match kept.filter(|&kept| kept <= self.filled) {
             Some(kept) => {
@@ -55,12 +71,10 @@ impl<R: Read + Seek> Window<R> {
             None => self.filled = 0,
         }
         self.base = at;
-        let wanted = want.max(READ_AHEAD);
-        if self.bytes.len() > 2 * wanted {
-            self.bytes.truncate(wanted.max(self.filled));
-            self.bytes.shrink_to(2 * wanted);
-        }
-        self.source.seek(SeekFrom::Start(at + self.filled as u64))?;
+    }
+
+    /// Reads until there are so many bytes, or the source ends.
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
         while self.filled < wanted {
             if self.bytes.len() < wanted {
                 // No more than was found so far, and once that: the length may be a lie.
@@ -74,10 +88,6 @@ impl<R: Read + Seek> Window<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-        }
-        if self.filled < want {
-            // The file became shorter while we read it.
-            self.len = at + self.filled as u64;
         }
         Ok(())
     }
