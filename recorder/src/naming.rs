@@ -226,18 +226,7 @@ impl Naming {
     /// The path that the template makes for a run.
     fn fill(&self, run: u32) -> Result<PathBuf, NameError> {
         let Pattern::Template(template) = &self.pattern else { return Ok(self.root.clone()) };
-        let label = |label: &Option<String>, default| label.clone().unwrap_or_else(|| String::from(default));
-        let is_lab_recorder = template == LAB_RECORDER;
-        let default = |text: &'static str| if is_lab_recorder { text } else { "" };
-        let values = [
-            ("%p", label(&self.labels.participant, default("P001"))),
-            ("%s", label(&self.labels.session, default("S001"))),
-            ("%b", label(&self.labels.task, default("Default"))),
-            ("%a", label(&self.labels.acquisition, "")),
-            ("%m", label(&self.labels.modality, "eeg")),
-            ("%n", format!("{run:03}")),
-            ("%r", format!("{run:03}")),
-        ];
+        let values = self.values(run, template == LAB_RECORDER);
         // A label that brings a separator would add folders.
         for (_, value) in values.iter().filter(|(_, value)| !value.is_empty()) {
             checked(value)?;
@@ -257,6 +246,21 @@ impl Naming {
             path.as_mut_os_string().push(".xdf");
         }
         Ok(path)
+    }
+
+    /// What stands for each place holder of a template; LabRecorder has a value for labels that were not given.
+    fn values(&self, run: u32, is_lab_recorder: bool) -> [(&'static str, String); 7] {
+        let label = |label: &Option<String>, default| label.clone().unwrap_or_else(|| String::from(default));
+        let default = |text: &'static str| if is_lab_recorder { text } else { "" };
+        [
+            ("%p", label(&self.labels.participant, default("P001"))),
+            ("%s", label(&self.labels.session, default("S001"))),
+            ("%b", label(&self.labels.task, default("Default"))),
+            ("%a", label(&self.labels.acquisition, "")),
+            ("%m", label(&self.labels.modality, "eeg")),
+            ("%n", format!("{run:03}")),
+            ("%r", format!("{run:03}")),
+        ]
     }
 
     /// Makes a folder in the base, and none elsewhere.

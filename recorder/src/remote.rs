@@ -110,13 +110,8 @@ impl Shared {
                 self.stop.wait(RETRY_TIME);
                 continue;
             };
-            if let (Heard::OwnPrograms, Err(stranger)) = (self.heard, door::check_tcp(&stream)) {
-                // Where the system does not tell whose a connection on loopback is, all on this computer are heard.
-                let is_unknown_here = stranger == Stranger::Unknown && !door::TELLS_USERS;
-                if !is_unknown_here {
-                    *self.turned_away.lock().unwrap_or_else(PoisonError::into_inner) = Some(stranger);
-                    continue;
-                }
+            if !self.is_heard(&stream) {
+                continue;
             }
             if self.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
                 self.connections.fetch_sub(1, Ordering::Relaxed);
@@ -132,6 +127,17 @@ impl Shared {
                 self.connections.fetch_sub(1, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Whether the other end may command; remembers who may not.
+    fn is_heard(&self, stream: &TcpStream) -> bool {
+        let (Heard::OwnPrograms, Err(stranger)) = (self.heard, door::check_tcp(stream)) else { return true };
+        // Where the system does not tell whose a connection on loopback is, all on this computer are heard.
+        if stranger == Stranger::Unknown && !door::TELLS_USERS {
+            return true;
+        }
+        *self.turned_away.lock().unwrap_or_else(PoisonError::into_inner) = Some(stranger);
+        false
     }
 
     /// Answers line after line until the other end closes.

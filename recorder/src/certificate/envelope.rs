@@ -150,16 +150,9 @@ impl Certificate {
             return Err(malformed);
         }
         let payload = STANDARD.decode(&envelope.payload).map_err(|_| malformed)?;
-        let statement: Value = serde_json::from_slice(&payload).map_err(|_| malformed)?;
-        let is_ours = statement["_type"] == IN_TOTO && statement["predicateType"] == PREDICATE;
-        if !is_ours || statement.to_string().as_bytes() != payload {
-            return Err(malformed);
-        }
-        let signer = envelope
-            .signatures
-            .first()
-            .map(|signature| signature.check(RECORDING, STATEMENT_TYPE, &payload, ours));
-        let signer = signer.transpose()?;
+        let statement = statement_of(&payload).ok_or(malformed)?;
+        let check = |signature: &Signature| signature.check(RECORDING, STATEMENT_TYPE, &payload, ours);
+        let signer = envelope.signatures.first().map(check).transpose()?;
         let end = statement["predicate"]["wall_clock"]["end"].as_u64().ok_or(malformed)?;
         if signer.as_ref().is_some_and(|signer| !(signer.valid[0]..=signer.valid[1]).contains(&end)) {
             return Err(CertificateError::NotCertified);
@@ -258,6 +251,13 @@ impl Signature {
 fn digest(kind: &str, payload: &[u8]) -> Hash {
     let head = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len());
     Sha256::new().chain_update(head).chain_update(payload).finalize().into()
+}
+
+/// A statement of this program, written as this program writes it.
+fn statement_of(payload: &[u8]) -> Option<Value> {
+    let statement: Value = serde_json::from_slice(payload).ok()?;
+    let is_ours = statement["_type"] == IN_TOTO && statement["predicateType"] == PREDICATE;
+    (is_ours && statement.to_string().as_bytes() == payload).then_some(statement)
 }
 
 /// The hashes that a statement names; none if they do not agree with each other.

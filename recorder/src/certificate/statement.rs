@@ -13,7 +13,8 @@ use sha2::{Digest as _, Sha256};
 use super::account::{Gathered, StreamAccount};
 use super::envelope::{IN_TOTO, PREDICATE, hex};
 use super::rules::Rule;
-use crate::status::Phase;
+use crate::meter::Reading;
+use crate::status::{Phase, RecordingStream};
 use crate::time_service::TimeService;
 
 /// What is known of a recording at its end.
@@ -39,12 +40,6 @@ impl Facts {
     /// The statement of these facts, by a device of `member`'s lab.
     pub fn statement(&self, member: Option<&Member>) -> Value {
         let lab = member.map(|member| member.lab().authority().fingerprint().to_string());
-        let pieces: Vec<u8> = self
-            .proof
-            .pieces
-            .iter()
-            .flat_map(|piece| [&piece.bytes.to_le_bytes()[..], &piece.hash].concat())
-            .collect();
         json!({
             "_type": IN_TOTO,
             "subject": [{
@@ -55,7 +50,7 @@ impl Facts {
             "predicate": {
                 "bytes": self.proof.bytes,
                 "sealed_to": self.sealed_to,
-                "pieces": STANDARD.encode(pieces),
+                "pieces": pieces_text(&self.proof),
                 "recorder": {"name": "schwann", "version": env!("CARGO_PKG_VERSION"), "lab": lab},
                 "machine": {
                     "hostname": schwann::host_name(),
@@ -69,6 +64,14 @@ impl Facts {
             },
         })
     }
+}
+
+/// The lengths and hashes of all pieces, one after the other, in Base64.
+fn pieces_text(proof: &Proof) -> String {
+    let pieces = proof.pieces.iter();
+    let pieces: Vec<u8> =
+        pieces.flat_map(|piece| [&piece.bytes.to_le_bytes()[..], &piece.hash].concat()).collect();
+    STANDARD.encode(pieces)
 }
 
 fn number(value: Option<f64>) -> Option<f64> {
@@ -95,48 +98,61 @@ fn gathered_json(gathered: &Gathered) -> [Value; 3] {
 
 fn stream_json(account: &StreamAccount) -> Value {
     let StreamAccount { stream, rules, gathered } = account;
-    let (info, reading) = (&stream.info, &stream.reading);
     let [gaps, offsets, sender] = gathered_json(gathered);
     json!({
-        "origin": {
-            "name": info.name().to_string_lossy(),
-            "type": info.stream_type().to_string_lossy(),
-            "source_id": info.source_id().to_string_lossy(),
-            "uid": info.uid().to_string_lossy(),
-            "hostname": info.hostname().to_string_lossy(),
-            "description_sha256": hex(&Sha256::digest(info.fullinfo()).into()),
-            "travelled": match stream.protection {
-                Some(Protection::Sealed) => Some("sealed"),
-                Some(Protection::Plain) => Some("plain"),
-                None => None,
-            },
-            "sender": sender,
-        },
-        "completeness": {
-            "received": reading.sample_count,
-            "written": reading.sample_count.saturating_sub(stream.unrecorded),
-            "dropped_by_the_recorder": stream.unrecorded,
-            "gaps": reading.gap_count,
-            "missing_before_they_were_sent": reading.missing,
-            "missing": gaps,
-            "interruptions": stream.recoveries,
-            "away_seconds": number(Some(stream.away_seconds)),
-            "was_there_at_the_end": stream.phase == Phase::Recording,
-        },
-        "timing": {
-            "nominal_rate": number(Some(reading.nominal_rate)),
-            "rate": number(reading.measured_rate.map(|rate| rate.hz)),
-            "drift_ppm": number(reading.drift.map(|drift| drift.ppm)),
-            "drift_plus_minus_ppm": number(reading.drift.map(|drift| drift.plus_minus)),
-            "jitter_p50": number(reading.jitter.map(|jitter| jitter[0])),
-            "jitter_p99": number(reading.jitter.map(|jitter| jitter[1])),
-            "lag_p50": number(reading.lag_p50),
-            "lag_p99": number(reading.lag_p99),
-            "backward": reading.backward_count,
-            "clock_offsets": offsets,
-            "clock_steps": reading.steps.map_or(0, |steps| steps.count),
-        },
+        "origin": origin_json(stream, &sender),
+        "completeness": completeness_json(stream, &gaps),
+        "timing": timing_json(&stream.reading, &offsets),
         "verdict": rules.iter().map(Rule::json).collect::<Vec<_>>(),
+    })
+}
+
+fn origin_json(stream: &RecordingStream, sender: &Value) -> Value {
+    let info = &stream.info;
+    json!({
+        "name": info.name().to_string_lossy(),
+        "type": info.stream_type().to_string_lossy(),
+        "source_id": info.source_id().to_string_lossy(),
+        "uid": info.uid().to_string_lossy(),
+        "hostname": info.hostname().to_string_lossy(),
+        "description_sha256": hex(&Sha256::digest(info.fullinfo()).into()),
+        "travelled": match stream.protection {
+            Some(Protection::Sealed) => Some("sealed"),
+            Some(Protection::Plain) => Some("plain"),
+            None => None,
+        },
+        "sender": sender,
+    })
+}
+
+fn completeness_json(stream: &RecordingStream, gaps: &Value) -> Value {
+    let reading = &stream.reading;
+    json!({
+        "received": reading.sample_count,
+        "written": reading.sample_count.saturating_sub(stream.unrecorded),
+        "dropped_by_the_recorder": stream.unrecorded,
+        "gaps": reading.gap_count,
+        "missing_before_they_were_sent": reading.missing,
+        "missing": gaps,
+        "interruptions": stream.recoveries,
+        "away_seconds": number(Some(stream.away_seconds)),
+        "was_there_at_the_end": stream.phase == Phase::Recording,
+    })
+}
+
+fn timing_json(reading: &Reading, offsets: &Value) -> Value {
+    json!({
+        "nominal_rate": number(Some(reading.nominal_rate)),
+        "rate": number(reading.measured_rate.map(|rate| rate.hz)),
+        "drift_ppm": number(reading.drift.map(|drift| drift.ppm)),
+        "drift_plus_minus_ppm": number(reading.drift.map(|drift| drift.plus_minus)),
+        "jitter_p50": number(reading.jitter.map(|jitter| jitter[0])),
+        "jitter_p99": number(reading.jitter.map(|jitter| jitter[1])),
+        "lag_p50": number(reading.lag_p50),
+        "lag_p99": number(reading.lag_p99),
+        "backward": reading.backward_count,
+        "clock_offsets": offsets,
+        "clock_steps": reading.steps.map_or(0, |steps| steps.count),
     })
 }
 

@@ -109,28 +109,24 @@ impl Desk {
         for closing in closing {
             self.note_closed(closing);
         }
-        match recorder.finish() {
-            Err(failure) => {
-                let failed = Failed { path, failure };
-                self.failure = Some(failed.clone());
-                Err(ControlError::Failed(failed))
-            }
-            Ok((summary, streams)) => {
-                self.complete.push(path.clone());
-                let ended = Arc::new(Ended {
-                    path,
-                    file_bytes: summary.file_bytes,
-                    seconds: last.seconds,
-                    streams,
-                    lost_required,
-                    verdicts: last.verdicts,
-                    unmatched: last.unmatched,
-                    left_out: last.left_out,
-                });
-                self.ended.push(Arc::clone(&ended));
-                Ok(ended)
-            }
-        }
+        let (summary, streams) = recorder.finish().map_err(|failure| {
+            let failed = Failed { path: path.clone(), failure };
+            self.failure = Some(failed.clone());
+            ControlError::Failed(failed)
+        })?;
+        self.complete.push(path.clone());
+        let ended = Arc::new(Ended {
+            path,
+            file_bytes: summary.file_bytes,
+            seconds: last.seconds,
+            streams,
+            lost_required,
+            verdicts: last.verdicts,
+            unmatched: last.unmatched,
+            left_out: last.left_out,
+        });
+        self.ended.push(Arc::clone(&ended));
+        Ok(ended)
     }
 
     pub(super) fn next_run(&mut self) -> Result<PathBuf, ControlError> {

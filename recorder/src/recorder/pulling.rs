@@ -105,43 +105,45 @@ impl Pulling {
 
     pub(super) fn note_events(&mut self, info: &StreamInfo, writing: &Writing) {
         while let Some(event) = self.shared.inlet.next_event(0.0) {
-            let mut state = lock(&self.shared.state);
-            let came_back = state.phase == Phase::Recovering;
             match event {
-                StreamEvent::Connected => {
-                    state.change(Phase::Recording);
-                    if came_back {
-                        state.recoveries += 1;
-                        state.meter.interrupted();
-                        drop(state);
-                        writing.event("recovered", info);
-                    }
-                }
+                StreamEvent::Connected => self.note_connected(info, writing),
                 StreamEvent::Recovering => {
+                    let mut state = lock(&self.shared.state);
                     state.change(Phase::Recovering);
                     state.meter.disconnected();
                     drop(state);
                     writing.event("connection lost", info);
                 }
                 StreamEvent::OtherDevice => {
-                    drop(state);
-                    let now = self.shared.inlet.peer();
-                    let device = now.map_or_else(
-                        || String::from("none that seals"),
-                        |now| {
-                            format!("{} (certificate {})", now.statement.name.as_str(), now.statement.serial)
-                        },
-                    );
-                    writing.event(&format!("comes from another device, {device}"), info);
+                    writing.event(&format!("comes from another device, {}", self.device()), info);
                 }
                 StreamEvent::ClockReset => {
-                    drop(state);
                     writing.event("clock may be another", info);
                     self.next_offset = 0.0;
                 }
                 _ => {}
             }
         }
+    }
+
+    fn note_connected(&self, info: &StreamInfo, writing: &Writing) {
+        let mut state = lock(&self.shared.state);
+        let came_back = state.phase == Phase::Recovering;
+        state.change(Phase::Recording);
+        if came_back {
+            state.recoveries += 1;
+            state.meter.interrupted();
+            drop(state);
+            writing.event("recovered", info);
+        }
+    }
+
+    /// The device that the stream comes from now, in words.
+    fn device(&self) -> String {
+        self.shared.inlet.peer().map_or_else(
+            || String::from("none that seals"),
+            |now| format!("{} (certificate {})", now.statement.name.as_str(), now.statement.serial),
+        )
     }
 
     /// Records the newest clock offset every [`OFFSET_EVERY`] seconds, as LabRecorder does.

@@ -25,45 +25,26 @@ pub fn findings_by(survey: &Survey, limits: &Limits) -> Vec<Vec<Finding>> {
 }
 
 fn of_stream(stream: &StreamSurvey, has_twin: bool, limits: &Limits) -> Vec<Finding> {
-    let nominal = stream.header.nominal_rate;
     let twin = has_twin.then_some(Finding::Twin);
     if stream.sample_count == 0 {
         // Markers may just not have been sent.
-        let no_samples = (nominal > 0.0).then_some(Finding::NoSamples);
+        let no_samples = (stream.header.nominal_rate > 0.0).then_some(Finding::NoSamples);
         return no_samples.into_iter().chain(twin).collect();
     }
-    let seconds = stream.duration.as_secs_f64();
-    let is_set_back = |step: &&ClockStep| step.seconds < 0.0;
-    let set_back = stream.timing.steps.iter().filter(is_set_back).count().max(stream.clock.reset_count);
     let found = [
         time_base(stream, limits),
-        steps(stream, SteppedClock::Sender).map(|(count, at, seconds)| Finding::ClockResets {
-            count,
-            at,
-            seconds,
-        }),
-        steps(stream, SteppedClock::Stamps).map(|(count, at, seconds)| Finding::ClockStep {
-            count,
-            at,
-            seconds,
-        }),
+        clock_resets(stream),
+        clock_step(stream),
         silence(stream, limits),
         gaps(stream, limits),
-        // A clock that was set back has gone backwards once each time.
-        (stream.backward_count > set_back as u64)
-            .then_some(Finding::Backward { count: stream.backward_count }),
+        backward(stream),
         duplicates(stream),
         drift(stream, limits),
-        (stream.clock.offset_count == 0 && seconds > limits.offsets_seconds)
-            .then_some(Finding::NoOffsets { seconds }),
-        (stream.timing.offset_pause > limits.offsets_seconds).then_some(Finding::OffsetsMissing {
-            seconds: stream.timing.offset_pause,
-            from: stream.timing.offset_pause_from,
-        }),
+        no_offsets(stream, limits),
+        offsets_missing(stream, limits),
         rate(stream, limits),
         jitter(stream, limits),
-        (stream.timing.block_seconds > limits.burst_seconds)
-            .then_some(Finding::Bursts { seconds: stream.timing.block_seconds }),
+        bursts(stream, limits),
         twin,
     ];
     found.into_iter().flatten().collect()
@@ -92,6 +73,39 @@ fn time_base(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {
         None => return None,
     };
     Some(Finding::TimeBase { base, seconds: clock.map(|clock| stamp - clock) })
+}
+
+fn clock_resets(stream: &StreamSurvey) -> Option<Finding> {
+    let (count, at, seconds) = steps(stream, SteppedClock::Sender)?;
+    Some(Finding::ClockResets { count, at, seconds })
+}
+
+fn clock_step(stream: &StreamSurvey) -> Option<Finding> {
+    let (count, at, seconds) = steps(stream, SteppedClock::Stamps)?;
+    Some(Finding::ClockStep { count, at, seconds })
+}
+
+fn backward(stream: &StreamSurvey) -> Option<Finding> {
+    let is_set_back = |step: &&ClockStep| step.seconds < 0.0;
+    let set_back = stream.timing.steps.iter().filter(is_set_back).count().max(stream.clock.reset_count);
+    // A clock that was set back has gone backwards once each time.
+    (stream.backward_count > set_back as u64).then_some(Finding::Backward { count: stream.backward_count })
+}
+
+fn no_offsets(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {
+    let seconds = stream.duration.as_secs_f64();
+    let has_none = stream.clock.offset_count == 0 && seconds > limits.offsets_seconds;
+    has_none.then_some(Finding::NoOffsets { seconds })
+}
+
+fn offsets_missing(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {
+    let (seconds, from) = (stream.timing.offset_pause, stream.timing.offset_pause_from);
+    (seconds > limits.offsets_seconds).then_some(Finding::OffsetsMissing { seconds, from })
+}
+
+fn bursts(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {
+    let seconds = stream.timing.block_seconds;
+    (seconds > limits.burst_seconds).then_some(Finding::Bursts { seconds })
 }
 
 fn steps(stream: &StreamSurvey, clock: SteppedClock) -> Option<(usize, f64, f64)> {
