@@ -76,10 +76,7 @@ pub fn bids(
     entities.check()?;
     let recording = &recording.into();
     let plan = Plan::make(recording, &Wanted { names: &[], ranges: false, events: true }, progress)?;
-    let is_eeg =
-        |stream: &Stream| stream.is_signal() && stream.header.content_type.eq_ignore_ascii_case("eeg");
-    let chosen: Vec<_> =
-        plan.streams.iter().filter(|stream| is_eeg(stream)).map(|stream| stream.header.id).collect();
+    let chosen: Vec<_> = plan.streams.iter().filter(|stream| is_eeg(stream)).collect();
     if chosen.is_empty() {
         return Err(ExportError::NoEeg);
     }
@@ -87,32 +84,34 @@ pub fn bids(
     let folder = root.join(&visit);
     make_folder(&folder)?;
     let run = entities.run.unwrap_or_else(|| free_run(&folder, &beginning));
-    let mut report = Report::of(&plan);
-    for stream in plan.streams.iter().filter(|stream| !is_eeg(stream) && !stream.is_events()) {
-        report.leave(&stream.header.name, "it is not of type EEG; it stays in the source data");
-    }
+    let mut report = report_of(&plan);
     let mut made = Vec::new();
-    for id in &chosen {
-        let acquisition = match chosen.len() {
-            1 => String::new(),
-            _ => plan
-                .streams
-                .iter()
-                .find(|stream| stream.header.id == *id)
-                .map_or_else(String::new, acquisition),
-        };
+    for &stream in &chosen {
+        let acquisition = if chosen.len() == 1 { String::new() } else { acquisition(stream) };
         let name = format!("{beginning}{acquisition}_run-{run:03}");
         let mut outputs = Outputs::new(&folder.join(format!("{name}_eeg")), recording.path());
-        one(recording, &plan, *id, &folder.join(name), entities, &mut outputs, &mut report, progress)?;
+        one(recording, &plan, stream, &folder.join(name), entities, &mut outputs, &mut report, progress)?;
         made.push(outputs);
     }
     let mut source = Outputs::new(root, recording.path());
     keep_source(recording, root, &visit, &format!("{beginning}_run-{run:03}_eeg"), &mut source)?;
     describe(root, entities)?;
-    for outputs in made.iter_mut().chain([&mut source]) {
-        report.made.extend_from_slice(outputs.keep());
-    }
+    let all = made.iter_mut().chain([&mut source]);
+    all.for_each(|outputs| report.made.extend_from_slice(outputs.keep()));
     Ok(report)
+}
+
+fn is_eeg(stream: &Stream) -> bool {
+    stream.is_signal() && stream.header.content_type.eq_ignore_ascii_case("eeg")
+}
+
+/// The report, which names the streams that do not become raw data.
+fn report_of(plan: &Plan) -> Report {
+    let mut report = Report::of(plan);
+    for stream in plan.streams.iter().filter(|stream| !is_eeg(stream) && !stream.is_events()) {
+        report.leave(&stream.header.name, "it is not of type EEG; it stays in the source data");
+    }
+    report
 }
 
 /// Writes the files of one stream.
@@ -120,14 +119,13 @@ pub fn bids(
 fn one(
     recording: &Location,
     plan: &Plan,
-    id: u32,
+    stream: &Stream,
     name: &Path,
     entities: &Entities,
     outputs: &mut Outputs,
     report: &mut Report,
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
-    let Some(stream) = plan.streams.iter().find(|stream| stream.header.id == id) else { return Ok(()) };
     let written = brainvision::write_one(recording, plan, stream, outputs, progress)?;
     report.files.push(written);
     let grid = Grid::of(stream)?;
@@ -140,19 +138,29 @@ fn one(
     put(&beside("_channels.tsv"), &text::channels(stream, &grid), outputs)?;
     put(&beside("_events.tsv"), &text::events(plan, &grid), outputs)?;
     put(&beside("_events.json"), &text::events_description(), outputs)?;
-    if stream.channels.iter().any(|channel| channel.location.is_some()) {
-        let whole = entities.visit().1;
-        let place = |ending: &str| {
-            let visit = whole.strip_suffix(&format!("_task-{}", entities.task)).unwrap_or(&whole);
-            name.with_file_name(format!("{visit}{ending}"))
-        };
-        // One montage a visit: that of the first recording holds.
-        if !place("_electrodes.tsv").exists() {
-            put(&place("_electrodes.tsv"), &text::electrodes(stream), outputs)?;
-            put(&place("_coordsystem.json"), &text::coordinates(), outputs)?;
-        }
+    match stream.channels.iter().any(|channel| channel.location.is_some()) {
+        true => put_montage(stream, name, entities, outputs),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// Writes where the electrodes are. One montage a visit: that of the first recording holds.
+fn put_montage(
+    stream: &Stream,
+    name: &Path,
+    entities: &Entities,
+    outputs: &mut Outputs,
+) -> Result<(), ExportError> {
+    let whole = entities.visit().1;
+    let place = |ending: &str| {
+        let visit = whole.strip_suffix(&format!("_task-{}", entities.task)).unwrap_or(&whole);
+        name.with_file_name(format!("{visit}{ending}"))
+    };
+    if place("_electrodes.tsv").exists() {
+        return Ok(());
+    }
+    put(&place("_electrodes.tsv"), &text::electrodes(stream), outputs)?;
+    put(&place("_coordsystem.json"), &text::coordinates(), outputs)
 }
 
 fn put(path: &Path, text: &str, outputs: &mut Outputs) -> Result<(), ExportError> {

@@ -140,19 +140,30 @@ pub fn export(
     let copy = copy.transpose()?;
     let (recording, plan) = copy.as_ref().map_or((recording, &plan), |copy| (&copy.location, &copy.plan));
     report.resampled = copy.as_ref().map_or_else(Vec::new, |copy| copy.resampled.clone());
-    match options.format {
-        Format::BrainVision => brainvision::write(recording, plan, &mut outputs, &mut report, progress),
-        Format::Edf => edf::write(edf::EDF, recording, plan, &mut outputs, &mut report, progress),
-        Format::Bdf => edf::write(edf::BDF, recording, plan, &mut outputs, &mut report, progress),
-        Format::Nwb => nwb::write(recording, plan, &mut outputs, &mut report, progress),
-        Format::Mcap => messages::write(recording, plan, &mut outputs, &mut report, progress),
-        Format::Csv => csv::write(recording, plan, &mut outputs, &mut report, progress),
-        Format::Npz => npz::write(recording, plan, &mut outputs, &mut report, progress),
-        Format::Xdf => copy::write(Packing::None, recording, plan, &mut outputs, &mut report, progress),
-        Format::Xdfz => copy::write(Packing::Gzip, recording, plan, &mut outputs, &mut report, progress),
-    }?;
+    write(options.format, recording, plan, &mut outputs, &mut report, progress)?;
     report.made = outputs.keep().to_vec();
     Ok(report)
+}
+
+fn write(
+    format: Format,
+    recording: &Location,
+    plan: &Plan,
+    outputs: &mut Outputs,
+    report: &mut Report,
+    progress: &mut Progress<'_>,
+) -> Result<(), ExportError> {
+    match format {
+        Format::BrainVision => brainvision::write(recording, plan, outputs, report, progress),
+        Format::Edf => edf::write(edf::EDF, recording, plan, outputs, report, progress),
+        Format::Bdf => edf::write(edf::BDF, recording, plan, outputs, report, progress),
+        Format::Nwb => nwb::write(recording, plan, outputs, report, progress),
+        Format::Mcap => messages::write(recording, plan, outputs, report, progress),
+        Format::Csv => csv::write(recording, plan, outputs, report, progress),
+        Format::Npz => npz::write(recording, plan, outputs, report, progress),
+        Format::Xdf => copy::write(Packing::None, recording, plan, outputs, report, progress),
+        Format::Xdfz => copy::write(Packing::Gzip, recording, plan, outputs, report, progress),
+    }
 }
 
 /// Where files beginning with this path lie.

@@ -5,10 +5,10 @@
 //! Source: <https://mcap.dev/spec>; schema encoding `jsonschema`, message encoding `json`.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{Seek, Write};
 
 use mcap::records::MessageHeader;
-use mcap::{WriteOptions, Writer};
+use mcap::{McapError, WriteOptions, Writer};
 use schwann_xdf::{Location, Values};
 use serde_json::json;
 
@@ -16,9 +16,10 @@ use crate::Progress;
 use crate::error::{ExportError, writing};
 use crate::number::put_text;
 use crate::output::Outputs;
-use crate::pass::pass;
+use crate::pass::{Samples, pass};
 use crate::plan::{Plan, Stream};
 use crate::report::Report;
+use crate::timing::Stamper;
 
 /// Writes all streams into one file.
 pub(crate) fn write(
@@ -32,45 +33,63 @@ pub(crate) fn write(
         return Err(ExportError::Nothing);
     }
     let target = outputs.path("", "mcap");
-    let failed = |error: mcap::McapError| ExportError::Library(format!("{}: {error}", target.display()));
+    let failed = |error: McapError| ExportError::Library(format!("{}: {error}", target.display()));
     let options =
         WriteOptions::new().compression(None).chunk_size(Some(CHUNK_BYTES)).profile("").library("schwann");
     let mut writer = Writer::with_options(outputs.create(&target)?, options).map_err(failed)?;
-    let mut channels = Vec::new();
-    for stream in &plan.streams {
-        let schema = schema(stream).to_string();
-        let schema = writer.add_schema(&stream.part, "jsonschema", schema.as_bytes()).map_err(failed)?;
-        let channel = writer.add_channel(schema, &stream.part, "json", &metadata(stream)).map_err(failed)?;
-        channels.push((channel, stream.timing.stamper(), 0_u32));
-    }
-    let mut text = String::new();
+    let channels = plan.streams.iter().map(|stream| Channel::open(&mut writer, stream));
+    let mut channels = channels.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     pass(recording, progress, |samples| {
-        let Some(at) = plan.index(samples.stream) else { return Ok(()) };
-        let (Some(stream), Some((channel, stamper, sequence))) = (plan.streams.get(at), channels.get_mut(at))
-        else {
-            return Ok(());
-        };
-        for (row, stamp) in samples.stamps.iter().enumerate() {
-            let time = stamper.next(*stamp);
-            text.clear();
-            put_message(samples.values, row, stream.header.channel_count, time, &mut text);
-            // A negative time or none at all is at the beginning.
-            let nanoseconds = (time * 1e9).round() as u64;
-            let header = MessageHeader {
-                channel_id: *channel,
-                sequence: *sequence,
-                log_time: nanoseconds,
-                publish_time: nanoseconds,
-            };
-            writer.write_to_known_channel(&header, text.as_bytes()).map_err(failed)?;
-            *sequence = sequence.wrapping_add(1);
-        }
-        Ok(())
+        let channel = plan.index(samples.stream).and_then(|at| channels.get_mut(at));
+        channel.map_or(Ok(()), |channel| channel.take(&mut writer, samples)).map_err(failed)
     })?;
     writer.finish().map_err(failed)?;
     writer.into_inner().flush().map_err(writing(&target))?;
     report.holds(&target, &plan.streams);
     Ok(())
+}
+
+/// The messages of one stream.
+struct Channel {
+    id: u16,
+    /// Values of one sample.
+    width: usize,
+    stamper: Stamper,
+    sequence: u32,
+    text: String,
+}
+
+impl Channel {
+    fn open(writer: &mut Writer<impl Write + Seek>, stream: &Stream) -> Result<Self, McapError> {
+        let schema = schema(stream).to_string();
+        let schema = writer.add_schema(&stream.part, "jsonschema", schema.as_bytes())?;
+        let id = writer.add_channel(schema, &stream.part, "json", &metadata(stream))?;
+        let (width, stamper) = (stream.header.channel_count, stream.timing.stamper());
+        Ok(Self { id, width, stamper, sequence: 0, text: String::new() })
+    }
+
+    fn take(
+        &mut self,
+        writer: &mut Writer<impl Write + Seek>,
+        samples: &Samples<'_>,
+    ) -> Result<(), McapError> {
+        for (row, stamp) in samples.stamps.iter().enumerate() {
+            let time = self.stamper.next(*stamp);
+            self.text.clear();
+            put_message(samples.values, row, self.width, time, &mut self.text);
+            // A negative time or none at all is at the beginning.
+            let nanoseconds = (time * 1e9).round() as u64;
+            let header = MessageHeader {
+                channel_id: self.id,
+                sequence: self.sequence,
+                log_time: nanoseconds,
+                publish_time: nanoseconds,
+            };
+            writer.write_to_known_channel(&header, self.text.as_bytes())?;
+            self.sequence = self.sequence.wrapping_add(1);
+        }
+        Ok(())
+    }
 }
 
 fn schema(stream: &Stream) -> serde_json::Value {

@@ -89,6 +89,12 @@ fn lay_out(path: &Path, plan: &Plan, streams: &[&Stream]) -> Result<FileBuilder,
         acquisition.add_group(series(group, plan, stream, origin));
     }
     file.add_group(acquisition.finish());
+    add_empty_groups(&mut file);
+    Ok(file)
+}
+
+/// Groups that every file has.
+fn add_empty_groups(file: &mut FileBuilder) {
     for name in ["analysis", "general", "processing"] {
         let group = file.create_group(name);
         file.add_group(group.finish());
@@ -99,7 +105,6 @@ fn lay_out(path: &Path, plan: &Plan, streams: &[&Stream]) -> Result<FileBuilder,
         stimulus.add_group(group.finish());
     }
     file.add_group(stimulus.finish());
-    Ok(file)
 }
 
 /// One stream.
@@ -117,6 +122,13 @@ fn series(mut group: GroupBuilder, plan: &Plan, stream: &Stream, origin: f64) ->
         let events: Vec<_> = plan.events.iter().filter(|event| event.stream == stream.header.id).collect();
         return annotations(group, &events, origin);
     }
+    add_data(&mut group, stream);
+    add_times(&mut group, stream, origin);
+    group.finish()
+}
+
+/// Room for the values of a stream.
+fn add_data(group: &mut GroupBuilder, stream: &Stream) {
     let (rows, channels) = (stream.samples, stream.header.channel_count as u64);
     let (datatype, bytes) = match stream.header.format {
         Format::Double64 | Format::String => (make_f64_type(), 8),
@@ -133,6 +145,10 @@ fn series(mut group: GroupBuilder, plan: &Plan, stream: &Stream, origin: f64) ->
     data.set_attr("conversion", AttrValue::F64(1.0));
     data.set_attr("offset", AttrValue::F64(0.0));
     data.set_attr("resolution", AttrValue::F64(-1.0));
+}
+
+/// When a stream began and its rate, or room for its stamps.
+fn add_times(group: &mut GroupBuilder, stream: &Stream, origin: f64) {
     match even(stream) {
         Some((begin, rate)) => {
             let start = group.create_dataset("starting_time");
@@ -141,13 +157,13 @@ fn series(mut group: GroupBuilder, plan: &Plan, stream: &Stream, origin: f64) ->
             start.set_attr("unit", text("seconds"));
         }
         None => {
+            let rows = stream.samples;
             let stamps = group.create_dataset("timestamps");
             stamps.with_raw_data(make_f64_type(), zeros(rows * 8), rows).with_shape(&[rows]);
             stamps.set_attr("interval", AttrValue::I32(1));
             stamps.set_attr("unit", text("seconds"));
         }
     }
-    group.finish()
 }
 
 fn annotations(mut group: GroupBuilder, events: &[&Event], origin: f64) -> FinishedGroup {

@@ -75,6 +75,44 @@ struct Learnt {
     events: Option<Vec<(f64, String)>>,
 }
 
+/// A recording, as far as it has been read.
+#[derive(Default)]
+struct Gathered {
+    learnt: BTreeMap<u32, Learnt>,
+    /// Names of streams that are not wanted.
+    others: Vec<String>,
+    datetime: String,
+    damage_count: usize,
+    event_bytes: usize,
+}
+
+impl Gathered {
+    fn take(&mut self, found: Found<'_>, wanted: &Wanted<'_>) -> Result<(), ExportError> {
+        match found {
+            Found::FileHeader { xml } => {
+                self.datetime = root_child_text(xml, "datetime").unwrap_or_default();
+            }
+            Found::StreamHeader(header) if wanted.has(header) => {
+                self.learnt.insert(header.id, Learnt::new(header.clone(), wanted));
+            }
+            Found::StreamHeader(header) => self.others.push(header.name.clone()),
+            Found::ClockOffset { stream, collected, offset } => {
+                if let Some(stream) = self.learnt.get_mut(&stream) {
+                    stream.offsets.push(ClockOffset { collected, offset });
+                }
+            }
+            Found::Samples { stream, stamps, values } => {
+                if let Some(stream) = self.learnt.get_mut(&stream) {
+                    self.event_bytes += stream.take(stamps, values);
+                }
+            }
+            Found::Damage(_) => self.damage_count += 1,
+            _ => {}
+        }
+        if self.event_bytes > EVENT_BYTES_MAX { Err(ExportError::Events) } else { Ok(()) }
+    }
+}
+
 impl Plan {
     /// Reads a recording once.
     ///
@@ -85,38 +123,16 @@ impl Plan {
         progress: &mut Progress<'_>,
     ) -> Result<Self, ExportError> {
         let mut reader = recording.reader()?;
-        let mut learnt = BTreeMap::<u32, Learnt>::new();
-        let (mut datetime, mut damage_count, mut event_bytes, mut shown) = (String::new(), 0, 0, 0);
-        let mut others = Vec::new();
+        let (mut gathered, mut shown) = (Gathered::default(), 0);
         while let Some(found) = reader.next_event().map_err(ReadError::Io)? {
-            match found {
-                Found::FileHeader { xml } => datetime = root_child_text(xml, "datetime").unwrap_or_default(),
-                Found::StreamHeader(header) if wanted.has(header) => {
-                    learnt.insert(header.id, Learnt::new(header.clone(), wanted));
-                }
-                Found::StreamHeader(header) => others.push(header.name.clone()),
-                Found::ClockOffset { stream, collected, offset } => {
-                    if let Some(stream) = learnt.get_mut(&stream) {
-                        stream.offsets.push(ClockOffset { collected, offset });
-                    }
-                }
-                Found::Samples { stream, stamps, values } => {
-                    if let Some(stream) = learnt.get_mut(&stream) {
-                        event_bytes += stream.take(stamps, values);
-                    }
-                }
-                Found::Damage(_) => damage_count += 1,
-                _ => {}
-            }
-            if event_bytes > EVENT_BYTES_MAX {
-                return Err(ExportError::Events);
-            }
+            gathered.take(found, wanted)?;
             let (done, all) = reader.progress();
             if done >= shown {
                 progress(done, all);
                 shown = done + SHOWN_EVERY_BYTES;
             }
         }
+        let Gathered { learnt, others, datetime, damage_count, .. } = gathered;
         if learnt.is_empty() && !others.is_empty() {
             return Err(ExportError::NoSuchStream(others));
         }

@@ -48,17 +48,10 @@ impl ResampledCopy {
         let failed = |error| ExportError::Write(folder.to_owned(), error);
         let place = tempfile::Builder::new().prefix(".schwann-").tempdir_in(folder).map_err(failed)?;
         let path = place.path().join(NAME);
-        // It lies there for the length of the export alone.
-        let mut options = Options::default();
-        options.sync_every = Duration::from_secs(3600);
-        let writer =
-            Writer::create(&path, options).map_err(|error| ExportError::Library(error.to_string()))?;
-        let mut tracks = plan
-            .streams
-            .iter()
-            .zip(&stretches)
-            .map(|(stream, stretches)| Track::new(stream, *stretches, rate, &writer))
-            .collect::<Result<Vec<_>, _>>()?;
+        let writer = passing_writer(&path)?;
+        let pairs = plan.streams.iter().zip(&stretches);
+        let tracks = pairs.map(|(stream, stretches)| Track::new(stream, *stretches, rate, &writer));
+        let mut tracks = tracks.collect::<Result<Vec<_>, _>>()?;
         pass(recording, progress, |samples| {
             let track = plan.index(samples.stream).and_then(|at| tracks.get_mut(at));
             track.map_or(Ok(()), |track| track.take(samples.stamps, samples.values))
@@ -72,6 +65,13 @@ impl ResampledCopy {
         let plan = Plan { datetime: plan.datetime.clone(), ..copied };
         Ok(Self { _folder: place, location, plan, resampled })
     }
+}
+
+/// Writes a file that lies there for the length of the export alone.
+fn passing_writer(path: &Path) -> Result<Writer, ExportError> {
+    let mut options = Options::default();
+    options.sync_every = Duration::from_secs(3600);
+    Writer::create(path, options).map_err(|error| ExportError::Library(error.to_string()))
 }
 
 /// The stretches of a stream that is resampled; none of one that keeps its samples.
