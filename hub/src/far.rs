@@ -205,23 +205,8 @@ impl Far {
 
     fn take(&mut self, event: Event, news: &mut Vec<News>) {
         match event {
-            Event::Connected => {
-                (self.is_connected, self.problem) = (true, None);
-                // What was said on the connection before may not have got there.
-                self.on_way.clear();
-                let all = Range { first: 0, last: u64::MAX };
-                self.runs.values_mut().for_each(|run| run.follower_mut().receipt_again(all));
-                self.greet();
-                news.push(News::Connected);
-            }
-            Event::Disconnected(problem) => {
-                self.is_connected = false;
-                // It is tried again every few seconds.
-                if self.problem.as_ref() != Some(&problem) {
-                    self.problem = Some(problem.clone());
-                    news.push(News::Disconnected(problem));
-                }
-            }
+            Event::Connected => self.connected(news),
+            Event::Disconnected(problem) => self.disconnected(problem, news),
             // It is asked every second.
             Event::Unanswered(Command::Last(_), _) => {}
             Event::Unanswered(question, problem) => {
@@ -237,6 +222,25 @@ impl Far {
                 self.on_way.remove(&ticket).into_iter().for_each(|said| self.say_again(said));
             }
             Event::Last(None) => {}
+        }
+    }
+
+    fn connected(&mut self, news: &mut Vec<News>) {
+        (self.is_connected, self.problem) = (true, None);
+        // What was said on the connection before may not have got there.
+        self.on_way.clear();
+        let all = Range { first: 0, last: u64::MAX };
+        self.runs.values_mut().for_each(|run| run.follower_mut().receipt_again(all));
+        self.greet();
+        news.push(News::Connected);
+    }
+
+    fn disconnected(&mut self, problem: Problem, news: &mut Vec<News>) {
+        self.is_connected = false;
+        // It is tried again every few seconds.
+        if self.problem.as_ref() != Some(&problem) {
+            self.problem = Some(problem.clone());
+            news.push(News::Disconnected(problem));
         }
     }
 

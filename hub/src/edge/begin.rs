@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use schwann::{Context, Error, Inlet, InletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
-use schwann_relay::{Outflow, SealError, Subject};
-use schwann_session::DeviceName;
+use schwann_relay::{Outflow, SealError, StreamId, Subject};
+use schwann_session::{DeviceName, LabId};
 use sha2::{Digest, Sha256};
 
 use super::keep::Unkept;
@@ -99,15 +99,8 @@ impl Edge {
         let outflow = |held| Outflow::new(held, settings.recorders.clone());
         let outflows = journal.runs().iter().map(|kept| (kept.run, outflow(kept.held()))).collect();
         status.damaged(journal.damaged());
-        let (lab, stream) = (access.lab_id(), journal.stream());
-        let heard = [
-            Subject::Notes(lab, stream),
-            Subject::Clock(lab, stream),
-            Subject::Members(lab),
-            Subject::Revoked(lab),
-        ]
-        .map(|subject| subject.to_string());
-        let link = Link::open(&settings.hub, access, heard.to_vec()).map_err(BeginError::Thread)?;
+        let heard = subjects(access.lab_id(), journal.stream());
+        let link = Link::open(&settings.hub, access, heard).map_err(BeginError::Thread)?;
         wall::begin();
         Ok(Self {
             access: access.clone(),
@@ -131,6 +124,17 @@ impl Edge {
             times: Times::now(),
         })
     }
+}
+
+/// What an edge hears of what members say.
+fn subjects(lab: LabId, stream: StreamId) -> Vec<String> {
+    let all = [
+        Subject::Notes(lab, stream),
+        Subject::Clock(lab, stream),
+        Subject::Members(lab),
+        Subject::Revoked(lab),
+    ];
+    all.map(|subject| subject.to_string()).to_vec()
 }
 
 impl Times {

@@ -21,21 +21,11 @@ impl Edge {
             let Some(event) = self.link.event(Duration::ZERO) else { return };
             match event {
                 Event::Connected => self.greet(),
-                Event::Disconnected(problem) => {
-                    self.is_connected = false;
-                    self.outflows.iter_mut().for_each(|(_, outflow)| outflow.disconnected());
-                    lock(&self.status).disconnected(problem);
-                }
+                Event::Disconnected(problem) => self.disconnected(problem),
                 // What an earlier connection was asked says nothing of this one.
                 Event::Last(_) if !self.is_connected => {}
                 Event::Last(last) => self.resume(last.as_ref().map(|(block, _)| block.as_slice())),
-                Event::Acknowledged(ticket) => {
-                    self.words.acknowledged(ticket);
-                    if let Some((outflow, number)) = self.outflow_of(ticket) {
-                        outflow.acknowledged(number);
-                        lock(&self.status).acknowledged();
-                    }
-                }
+                Event::Acknowledged(ticket) => self.acknowledged(ticket),
                 Event::Refused(ticket, problem) => self.take_back(ticket, problem),
                 Event::Answered(question) => self.questions.answered(&question),
                 Event::Unanswered(question, problem) => {
@@ -47,6 +37,21 @@ impl Edge {
                 }
                 Event::Message(message, _) => self.listen(&message),
             }
+        }
+    }
+
+    fn disconnected(&mut self, problem: Problem) {
+        self.is_connected = false;
+        self.outflows.iter_mut().for_each(|(_, outflow)| outflow.disconnected());
+        lock(&self.status).disconnected(problem);
+    }
+
+    /// The hub keeps the word or the block with this ticket.
+    fn acknowledged(&mut self, ticket: u64) {
+        self.words.acknowledged(ticket);
+        if let Some((outflow, number)) = self.outflow_of(ticket) {
+            outflow.acknowledged(number);
+            lock(&self.status).acknowledged();
         }
     }
 
@@ -106,29 +111,36 @@ impl Edge {
             self.questions.ask(&self.link);
             self.publish_words();
         }
-        let subject = Subject::Blocks(self.access.lab_id(), self.journal.stream());
         for at in (0..self.outflows.len()).rev() {
-            while self.link.has_room()
-                && self.tickets.len() + self.words.on_way() < IN_FLIGHT
-                && let Some((run, outflow)) = self.outflows.get_mut(at)
-                && let Some(number) = outflow.next_block()
-            {
-                let run = *run;
-                let Some(block) = self.journal.block(run, number) else {
-                    outflow.damaged(Range::one(number));
-                    lock(&self.status).damaged(1);
-                    continue;
-                };
-                self.next_ticket += 1;
-                if self.link.publish(subject, block, Some(self.next_ticket)) {
-                    self.tickets.insert(self.next_ticket, (run, number));
-                } else {
-                    // Nothing takes it now, and the next turn tries again.
-                    outflow.refused(number);
-                    return;
-                }
+            if !self.publish_run(at) {
+                // Nothing takes it now, and the next turn tries again.
+                return;
             }
         }
+    }
+
+    /// Publishes the blocks of a run that are due, as far as there is room; says whether all were taken.
+    fn publish_run(&mut self, at: usize) -> bool {
+        let subject = Subject::Blocks(self.access.lab_id(), self.journal.stream());
+        while self.link.has_room()
+            && self.tickets.len() + self.words.on_way() < IN_FLIGHT
+            && let Some((run, outflow)) = self.outflows.get_mut(at)
+            && let Some(number) = outflow.next_block()
+        {
+            let run = *run;
+            let Some(block) = self.journal.block(run, number) else {
+                outflow.damaged(Range::one(number));
+                lock(&self.status).damaged(1);
+                continue;
+            };
+            self.next_ticket += 1;
+            if !self.link.publish(subject, block, Some(self.next_ticket)) {
+                outflow.refused(number);
+                return false;
+            }
+            self.tickets.insert(self.next_ticket, (run, number));
+        }
+        true
     }
 
     /// Publishes announcements and wrapped keys that are due, before the blocks that they open.
@@ -243,37 +255,45 @@ impl Edge {
     }
 
     fn note(&mut self, note: &Note) {
+        match note.kind {
+            NoteKind::Receipt(_) => self.take_receipt(note),
+            NoteKind::HoleRequest => self.take_request(note),
+            NoteKind::Loss => {}
+        }
+    }
+
+    /// A recorder has blocks on its disk.
+    fn take_receipt(&mut self, note: &Note) {
         let Some((run, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
         let run = *run;
-        match note.kind {
-            NoteKind::Receipt(_) => {
-                let hash = note.ranges.highest().and_then(|number| {
-                    let bytes = self.journal.block(run, number)?;
-                    Some(Block::parse(&bytes).ok()?.hash())
-                });
-                let taken = outflow.receipt(note, hash);
-                let device = note.certificate.statement.name;
-                match taken {
-                    Ok(()) => {
-                        let is_present = self.live.as_ref().is_some_and(|live| live.run.id() == run);
-                        lock(&self.status).receipted(device.as_str(), note, is_present);
-                    }
-                    Err(schwann_relay::ReceiptFault::Unknown) => {}
-                    Err(why) => self.refuse("receipt", &why),
-                }
+        let hash = note.ranges.highest().and_then(|number| {
+            let bytes = self.journal.block(run, number)?;
+            Some(Block::parse(&bytes).ok()?.hash())
+        });
+        let taken = outflow.receipt(note, hash);
+        let device = note.certificate.statement.name;
+        match taken {
+            Ok(()) => {
+                let is_present = self.live.as_ref().is_some_and(|live| live.run.id() == run);
+                lock(&self.status).receipted(device.as_str(), note, is_present);
             }
-            NoteKind::HoleRequest => {
-                let lost = outflow.hole_request(note, now_ms());
-                if !lost.is_empty() {
-                    let names = (self.access.lab_id(), note.stream, run);
-                    let loss = self.access.sealing(|moment| {
-                        Note::encode(NoteKind::Loss, names, lost.as_slice(), now_ms(), moment.credentials)
-                    });
-                    // The member asks again if it hears nothing.
-                    let _ = self.link.publish(Subject::Notes(names.0, names.1), loss, None);
-                }
-            }
-            NoteKind::Loss => {}
+            Err(schwann_relay::ReceiptFault::Unknown) => {}
+            Err(why) => self.refuse("receipt", &why),
+        }
+    }
+
+    /// A recorder lacks blocks: they are handed over again, and those that are lost are named.
+    fn take_request(&mut self, note: &Note) {
+        let Some((run, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
+        let run = *run;
+        let lost = outflow.hole_request(note, now_ms());
+        if !lost.is_empty() {
+            let names = (self.access.lab_id(), note.stream, run);
+            let loss = self.access.sealing(|moment| {
+                Note::encode(NoteKind::Loss, names, lost.as_slice(), now_ms(), moment.credentials)
+            });
+            // The member asks again if it hears nothing.
+            let _ = self.link.publish(Subject::Notes(names.0, names.1), loss, None);
         }
     }
 

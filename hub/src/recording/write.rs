@@ -97,20 +97,33 @@ impl Pages {
         let Some(stream) = self.streams.get_mut(&far.origin()) else { return Ok(()) };
         stream.begin_run(archive, far)?;
         for number in archive.numbers() {
-            let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else {
-                self.damaged.push((far.id(), number));
-                self.unwritten.damaged += 1;
-                continue;
-            };
-            match opened(far, &bytes) {
-                Opened::Samples(content) => {
-                    let is_written = stream.write_block(recording, &content)?;
-                    self.unwritten.malformed += u64::from(!is_written);
+            match archive.block(number).map_err(RecordingError::Disk)? {
+                Some(bytes) => self.write_block(recording, far, &bytes)?,
+                None => {
+                    self.damaged.push((far.id(), number));
+                    self.unwritten.damaged += 1;
                 }
-                Opened::End => {}
-                Opened::NoKey => self.unwritten.unopened += 1,
-                Opened::Malformed => self.unwritten.malformed += 1,
             }
+        }
+        Ok(())
+    }
+
+    /// Writes a block of a run that has begun, or counts it among those that are not written.
+    fn write_block(
+        &mut self,
+        recording: &Recording,
+        far: &FarRun,
+        bytes: &[u8],
+    ) -> Result<(), RecordingError> {
+        let Some(stream) = self.streams.get_mut(&far.origin()) else { return Ok(()) };
+        match opened(far, bytes) {
+            Opened::Samples(content) => {
+                let is_written = stream.write_block(recording, &content)?;
+                self.unwritten.malformed += u64::from(!is_written);
+            }
+            Opened::End => {}
+            Opened::NoKey => self.unwritten.unopened += 1,
+            Opened::Malformed => self.unwritten.malformed += 1,
         }
         Ok(())
     }
