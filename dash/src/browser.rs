@@ -26,7 +26,8 @@ use super::{
     link::Link,
     list,
     live::{self, Live},
-    outlets::{Outlets, Reason, check_time},
+    order::Order,
+    outlets::{Description, Outlets, Reason, Samples, check_time},
     role::Role,
     view::View,
     wish::{Request, Wish},
@@ -79,14 +80,7 @@ struct Browser<'a> {
 
 impl Browser<'_> {
     fn run(&mut self, stopping: &AtomicBool) -> Result<(), Error> {
-        self.send(json!({
-            "type": "hello",
-            "version": env!("CARGO_PKG_VERSION"),
-            "role": self.role,
-            "now": local_clock(),
-            "kept_seconds": HISTORY_SECONDS,
-            "kept_bytes": ROOM_BYTES,
-        }))?;
+        self.greet()?;
         while !stopping.load(Ordering::Relaxed) {
             match self.live.hear()? {
                 Some(Message::Text(text)) => self.take_request(&text)?,
@@ -111,68 +105,93 @@ impl Browser<'_> {
         self.live.close()
     }
 
+    fn greet(&mut self) -> Result<(), Error> {
+        self.send(json!({
+            "type": "hello",
+            "version": env!("CARGO_PKG_VERSION"),
+            "role": self.role,
+            "now": local_clock(),
+            "kept_seconds": HISTORY_SECONDS,
+            "kept_bytes": ROOM_BYTES,
+        }))
+    }
+
     /// Does what the page asks for, or says why not.
     fn take_request(&mut self, text: &str) -> Result<(), Error> {
         let arrival = local_clock();
-        let asked = serde_json::from_str(text);
-        if let Some(refused) = asked.as_ref().ok().filter(|asked: &&Request| self.role < asked.role()) {
-            return self.reply(refused.number(), Err(self.role.refusal(refused.role())), Value::Null);
+        let asked: Request = match serde_json::from_str(text) {
+            Ok(asked) => asked,
+            Err(error) => {
+                let reason = format!("This is no message that is known: {error}");
+                return self.reply(None, Err(reason), Value::Null);
+            }
+        };
+        if self.role < asked.role() {
+            return self.reply(asked.number(), Err(self.role.refusal(asked.role())), Value::Null);
         }
+        self.obey(asked, arrival)
+    }
+
+    /// Does what this browser may ask for.
+    fn obey(&mut self, asked: Request, arrival: f64) -> Result<(), Error> {
         match asked {
-            Ok(Request::Analyse(analyse)) => {
+            Request::Analyse(analyse) => {
                 self.analyse = Some(analyse);
                 self.next_analysis = Instant::now();
                 Ok(())
             }
-            Ok(Request::Clock { sent }) => {
+            Request::Clock { sent } => {
                 self.send(json!({ "type": "clock", "sent": sent, "received": arrival, "now": local_clock() }))
             }
-            Ok(Request::Show(wish)) => self.show(&wish),
-            Ok(Request::Hide { views }) => {
+            Request::Show(wish) => self.show(&wish),
+            Request::Hide { views } => {
                 self.views.retain(|view, _| !views.contains(view));
                 Ok(())
             }
-            Ok(Request::Mark { text, time, request }) => {
-                let time = time.unwrap_or(arrival);
-                let written = self.mark(&text, time);
-                self.reply(request, written, json!({ "type": "marked", "text": text, "time": time }))
-            }
-            Ok(Request::Outlet { description, request }) => {
-                let opened = self.outlets.open(&description, self.lab.home());
-                self.reply(request, opened, json!({ "type": "opened", "outlet": description.outlet }))
-            }
-            Ok(Request::Receive { streams }) => {
+            Request::Mark { text, time, request } => self.mark(&text, time.unwrap_or(arrival), request),
+            Request::Outlet { description, request } => self.open_outlet(&description, request),
+            Request::Receive { streams } => {
                 streams.iter().take(MAX_VIEWS).for_each(|&stream| self.lab.receive(stream));
                 Ok(())
             }
-            Ok(Request::Push(samples)) => match self.outlets.push(&samples) {
-                Ok(()) => Ok(()),
-                Err(reason) => self.reply(None, Err(reason), Value::Null),
-            },
-            Ok(Request::Record { order, request }) => {
-                let desk = Arc::clone(self.lab.desk());
-                let obey = move || vec![answer(request, desk.obey(&order), json!({ "type": "recorder" }))];
-                let begun = self.chores.begin(Chore::Order, obey);
-                begun.or_else(|Busy| self.reply(request, Err(String::from(BUSY)), Value::Null))
-            }
-            Ok(Request::Close { outlet }) => {
+            Request::Push(samples) => self.push(&samples),
+            Request::Record { order, request } => self.begin_order(order, request),
+            Request::Close { outlet } => {
                 self.outlets.close(outlet);
                 Ok(())
             }
-            Ok(Request::Dismiss { streams }) => {
-                self.lab.dismiss(&streams);
-                self.pulses = 0;
-                self.send_list()
-            }
-            Err(error) => {
-                self.reply(None, Err(format!("This is no message that is known: {error}")), Value::Null)
-            }
+            Request::Dismiss { streams } => self.dismiss(&streams),
         }
     }
 
-    fn mark(&self, text: &str, time: f64) -> Result<(), Reason> {
-        check_time(time)?;
-        self.lab.pen().write(text, time)
+    fn open_outlet(&mut self, description: &Description, request: Option<u32>) -> Result<(), Error> {
+        let opened = self.outlets.open(description, self.lab.home());
+        self.reply(request, opened, json!({ "type": "opened", "outlet": description.outlet }))
+    }
+
+    fn mark(&mut self, text: &str, time: f64, request: Option<u32>) -> Result<(), Error> {
+        let written = check_time(time).and_then(|()| self.lab.pen().write(text, time));
+        self.reply(request, written, json!({ "type": "marked", "text": text, "time": time }))
+    }
+
+    fn push(&mut self, samples: &Samples) -> Result<(), Error> {
+        match self.outlets.push(samples) {
+            Ok(()) => Ok(()),
+            Err(reason) => self.reply(None, Err(reason), Value::Null),
+        }
+    }
+
+    fn dismiss(&mut self, streams: &[u32]) -> Result<(), Error> {
+        self.lab.dismiss(streams);
+        self.pulses = 0;
+        self.send_list()
+    }
+
+    fn begin_order(&mut self, order: Order, request: Option<u32>) -> Result<(), Error> {
+        let desk = Arc::clone(self.lab.desk());
+        let obey = move || vec![answer(request, desk.obey(&order), json!({ "type": "recorder" }))];
+        let begun = self.chores.begin(Chore::Order, obey);
+        begun.or_else(|Busy| self.reply(request, Err(String::from(BUSY)), Value::Null))
     }
 
     /// Answers a request: by what it asked for, or why there is none.

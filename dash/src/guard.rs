@@ -128,13 +128,7 @@ impl Guard {
         if let Some(role) = by_token.filter(|_| is_program && self.is_own_host(&request.host)) {
             return Ok(Admission::Granted(role));
         }
-        let is_own_origin =
-            |origin: &String| origin.strip_prefix(self.scheme.prefix()) == Some(request.host.as_str());
-        let origin_is_good = match &request.origin {
-            Some(origin) => is_own_origin(origin),
-            None => request.web_socket_key.is_none(),
-        };
-        if !self.is_own_host(&request.host) || !origin_is_good {
+        if !self.is_own_host(&request.host) || !self.has_own_origin(request) {
             return Err(Refusal::Forbidden);
         }
         if let Some(role) = by_token {
@@ -148,6 +142,14 @@ impl Guard {
         match in_query("ticket=") {
             Some(given) if self.take_ticket(given, is_own_users) => Ok(Admission::Welcome(Role::Record)),
             _ => Err(Refusal::Locked),
+        }
+    }
+
+    /// Whether a page of this dashboard sent a request; one that opens a socket must say so.
+    fn has_own_origin(&self, request: &Request) -> bool {
+        match &request.origin {
+            Some(origin) => origin.strip_prefix(self.scheme.prefix()) == Some(request.host.as_str()),
+            None => request.web_socket_key.is_none(),
         }
     }
 

@@ -104,8 +104,17 @@ fn parse(head: &[u8]) -> Result<Parsed, Refusal> {
     let target = parsed.path.unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     (request.path, request.query) = (path.to_owned(), query.to_owned());
+    let hosts = take_headers(parsed.headers, &mut request)?;
+    if request.is_post && !request.path.starts_with("/api/") {
+        return Err(Refusal::Method);
+    }
+    if hosts == 1 { Ok(Parsed::Complete(Box::new(request))) } else { Err(Refusal::BadRequest) }
+}
+
+/// Takes in what the headers say; returns how many hosts they name.
+fn take_headers(headers: &[httparse::Header<'_>], request: &mut Request) -> Result<usize, Refusal> {
     let (mut hosts, mut upgrade) = (0, false);
-    for header in parsed.headers.iter() {
+    for header in headers {
         let value = || core::str::from_utf8(header.value).map(str::to_owned).map_err(|_| Refusal::BadRequest);
         match header.name.to_ascii_lowercase().as_str() {
             "host" => (request.host, hosts) = (value()?.to_ascii_lowercase(), hosts + 1),
@@ -126,10 +135,7 @@ fn parse(head: &[u8]) -> Result<Parsed, Refusal> {
     if !upgrade {
         request.web_socket_key = None;
     }
-    if request.is_post && !request.path.starts_with("/api/") {
-        return Err(Refusal::Method);
-    }
-    if hosts == 1 { Ok(Parsed::Complete(Box::new(request))) } else { Err(Refusal::BadRequest) }
+    Ok(hosts)
 }
 
 /// Answers with a document, and with the headers that keep it from doing anything but what it should.
