@@ -29,6 +29,7 @@ mod pin;
 mod plain;
 pub(crate) mod renew;
 mod revoke;
+mod rotate;
 mod text;
 pub(crate) mod wire;
 mod words;

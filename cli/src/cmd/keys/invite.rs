@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use schwann_session::pairing::{Candidate, Invitation, PairingError, Words, refusal};
-use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, SystemEntropy};
+use schwann_recorder::Stop;
+use schwann_session::pairing::{Candidate, Invitation, PairingError, Screen, Words, refusal};
+use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, Statement, SystemEntropy};
 
 use super::authority::Granted;
+use super::text::Membership;
 use super::wire::{self, Entrance, PAIRING, PATIENCE};
 use super::{Keys, failed, words};
 use crate::doctor::is_card;
@@ -44,6 +46,57 @@ enum Came {
     Wrong(IpAddr, u8),
 }
 
+/// Conversations with devices about one invitation.
+struct Conversations {
+    invitation: Arc<Mutex<Invitation>>,
+    came: Sender<Came>,
+    coming: Receiver<Came>,
+    open: Vec<(IpAddr, thread::JoinHandle<()>)>,
+}
+
+impl Conversations {
+    /// None yet.
+    fn about(invitation: Invitation) -> Self {
+        let (came, coming) = channel();
+        Self { invitation: Arc::new(Mutex::new(invitation)), came, coming, open: Vec::new() }
+    }
+
+    /// Waits for a device that knows the words, for `patience` at most.
+    fn candidate(
+        &mut self,
+        entrance: &mut Entrance,
+        patience: Duration,
+        stop: &Stop,
+    ) -> Result<(TcpStream, Box<Candidate>), Problem> {
+        let deadline = Instant::now() + patience;
+        while !stop.is_raised() {
+            if Instant::now() >= deadline {
+                return Err(Problem::Failed(String::from("no device came; run this again for new words")));
+            }
+            self.take_in(entrance);
+            if let Some(candidate) = next(&self.coming)? {
+                return Ok(candidate);
+            }
+        }
+        Err(Problem::Failed(String::from("the invitation is withdrawn; no device was certified")))
+    }
+
+    /// Begins one with each device that waits at the entrance, as far as there is room.
+    fn take_in(&mut self, entrance: &mut Entrance) {
+        self.open.retain(|(_, conversation)| !conversation.is_finished());
+        for _ in 0..AT_A_TIME {
+            if self.open.len() >= MOST {
+                break;
+            }
+            let Some((link, from)) = entrance.next() else { break };
+            if self.open.iter().filter(|(ip, _)| *ip == from.ip()).count() < MOST_OF_ONE {
+                let (invitation, came) = (Arc::clone(&self.invitation), self.came.clone());
+                self.open.push((from.ip(), thread::spawn(move || converse(link, &invitation, &came))));
+            }
+        }
+    }
+}
+
 impl Keys {
     /// Waits for one device that knows six words, for `patience` at most, and certifies it.
     ///
@@ -66,32 +119,11 @@ impl Keys {
         let mut entrance = Entrance::open()?;
         let announced = wire::announce(PAIRING, entrance.port())?;
         let words = words::draw(words::PAIRING)?;
-        let invitation = Arc::new(Mutex::new(Invitation::new(Words::new(&words))));
+        let mut conversations = Conversations::about(Invitation::new(Words::new(&words)));
         show(&words, entrance.port(), patience)?;
-        let (came, coming) = channel();
-        let deadline = Instant::now() + patience;
-        let mut open: Vec<(IpAddr, thread::JoinHandle<()>)> = Vec::new();
-        while !stop.is_raised() {
-            if Instant::now() >= deadline {
-                return Err(Problem::Failed(String::from("no device came; run this again for new words")));
-            }
-            open.retain(|(_, conversation)| !conversation.is_finished());
-            for _ in 0..AT_A_TIME {
-                if open.len() >= MOST {
-                    break;
-                }
-                let Some((link, from)) = entrance.next() else { break };
-                if open.iter().filter(|(ip, _)| *ip == from.ip()).count() < MOST_OF_ONE {
-                    let (invitation, came) = (Arc::clone(&invitation), came.clone());
-                    open.push((from.ip(), thread::spawn(move || converse(link, &invitation, &came))));
-                }
-            }
-            if let Some(candidate) = next(&coming)? {
-                drop(announced);
-                return self.admit(candidate, &authority, name, replaces, granted);
-            }
-        }
-        Err(Problem::Failed(String::from("the invitation is withdrawn; no device was certified")))
+        let candidate = conversations.candidate(&mut entrance, patience, &stop)?;
+        drop(announced);
+        self.admit(candidate, &authority, name, replaces, granted)
     }
 
     fn admit(
@@ -111,29 +143,15 @@ impl Keys {
         };
         let before = self.name_of(&authority.lab(), device);
         let certify = |_| self.certify(authority, device, &name, granted, Flags::NONE);
-        let membership = match withdrawn.and_then(certify) {
-            Ok(membership) => membership,
-            Err(problem) => {
-                let _ = link.write_all(&refusal(PairingError::Declined));
-                return Err(problem);
-            }
-        };
-        let serial = membership.certificate.statement.serial;
-        let message = candidate.admit(&membership.to_bytes()).map_err(failed)?;
-        link.write_all(&message).map_err(|error| {
-            Problem::with(
-                printable(&name),
-                format_args!("{error}; it did not get its certificate: run this again"),
-            )
+        let membership = withdrawn.and_then(certify).inspect_err(|_| {
+            let _ = link.write_all(&refusal(PairingError::Declined));
         })?;
+        let message = candidate.admit(&membership.to_bytes()).map_err(failed)?;
+        link.write_all(&message).map_err(|error| not_handed_over(&name, &error))?;
         if let Some(before) = before.filter(|before| *before != name) {
             eprintln!("{} is called {} from now on.", printable(&before), printable(&name));
         }
-        let mut out = io::stdout().lock();
-        writeln!(out, "{} is a member now, with certificate {serial}.", printable(&name))?;
-        writeln!(out, "  key        {}", device.fingerprint())?;
-        writeln!(out, "Both screens show: {}", words::of_screen(screen))?;
-        writeln!(out, "If the other one shows other words, run: schwann keys revoke {serial}")?;
+        tell(&name, &membership, screen)?;
         Ok(Exit::Good)
     }
 
@@ -143,6 +161,20 @@ impl Keys {
         let last = certificates.iter().rev().find(|one| one.statement.device == device)?;
         Some(last.statement.name.as_str().to_owned())
     }
+}
+
+fn not_handed_over(name: &str, error: &io::Error) -> Problem {
+    Problem::with(printable(name), format_args!("{error}; it did not get its certificate: run this again"))
+}
+
+/// Says who is a member now, and what to compare.
+fn tell(name: &str, membership: &Membership, screen: Screen) -> io::Result<()> {
+    let Statement { serial, device, .. } = &membership.certificate.statement;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} is a member now, with certificate {serial}.", printable(name))?;
+    writeln!(out, "  key        {}", device.fingerprint())?;
+    writeln!(out, "Both screens show: {}", words::of_screen(screen))?;
+    writeln!(out, "If the other one shows other words, run: schwann keys revoke {serial}")
 }
 
 /// Waits a moment for what came of a conversation.
@@ -202,6 +234,18 @@ fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
     }
     writeln!(out, "On the new machine, run `schwann keys join`, and type or scan there:")?;
     writeln!(out, "\n  {words}\n")?;
+    put_places(&mut out, &all, &places)?;
+    let minutes = usize::try_from(patience.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
+    writeln!(
+        out,
+        "The words hold for one device, {} and three tries. Show them to no one else.",
+        plural(minutes, "minute")
+    )?;
+    out.flush()
+}
+
+/// Says where the other machine may look if it finds nothing by itself.
+fn put_places(out: &mut impl io::Write, all: &[IpAddr], places: &[SocketAddr]) -> io::Result<()> {
     if all.is_empty() {
         writeln!(out, "This computer has no network, so no other one reaches it; why: schwann doctor")?;
     } else if places.is_empty() {
@@ -214,13 +258,7 @@ fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
         let when = if number == 0 { "If it finds nothing" } else { "or                 " };
         writeln!(out, "{when}: schwann keys join --at {place}")?;
     }
-    let minutes = usize::try_from(patience.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
-    writeln!(
-        out,
-        "The words hold for one device, {} and three tries. Show them to no one else.",
-        plural(minutes, "minute")
-    )?;
-    out.flush()
+    Ok(())
 }
 
 /// Words and place, for a scanner that types what it reads.

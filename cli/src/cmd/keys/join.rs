@@ -11,7 +11,9 @@ use schwann::security::keys::alone;
 use schwann::security::keys::store::{self, DEVICE_KEY};
 use schwann_recorder::words::quoted;
 use schwann_session::keystore::Kind;
-use schwann_session::pairing::{Joining, MESSAGE_2, MESSAGE_4_HEAD, PairingError, TRIES, Words, refused};
+use schwann_session::pairing::{
+    Awaiting, Joining, MESSAGE_2, MESSAGE_4_HEAD, PairingError, TRIES, Words, refused,
+};
 use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
 use zeroize::Zeroizing;
 
@@ -187,6 +189,21 @@ impl Keys {
 fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Membership, PairingError>> {
     let mut link = TcpStream::connect_timeout(&place, REACH)?;
     link.set_write_timeout(Some(PATIENCE))?;
+    let awaiting = match prove(&mut link, words, own)? {
+        Ok(awaiting) => awaiting,
+        Err(error) => return Ok(Err(error)),
+    };
+    let screen = words::of_screen(awaiting.screen());
+    let membership = receive(&mut link, awaiting)?;
+    if membership.is_ok() {
+        let mut out = io::stdout().lock();
+        writeln!(out, "Both screens show: {screen}")?;
+    }
+    Ok(membership)
+}
+
+/// Proves to the lab's machine that this one knows the words, once it has proved the same.
+fn prove(link: &mut TcpStream, words: &Words, own: &Own) -> io::Result<Result<Awaiting, PairingError>> {
     let deadline = Instant::now() + PATIENCE;
     let (joining, first) = match Joining::begin(words, &mut SystemEntropy) {
         Ok(begun) => begun,
@@ -195,7 +212,7 @@ fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Me
     link.write_all(&first)?;
     // An ended invitation answers with one byte.
     let mut second = [0; MESSAGE_2];
-    if let Err(error) = wire::read_into(&mut link, &mut second, deadline) {
+    if let Err(error) = wire::read_into(link, &mut second, deadline) {
         let [first, ..] = second;
         let ended =
             error.kind() == io::ErrorKind::UnexpectedEof && refused(first) == Some(PairingError::Ended);
@@ -206,27 +223,26 @@ fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Me
         Err(error) => return Ok(Err(error)),
     };
     link.write_all(&third)?;
-    let screen = words::of_screen(awaiting.screen());
+    Ok(Ok(awaiting))
+}
+
+/// Takes what the lab's machine gives once it has certified this one.
+fn receive(link: &mut TcpStream, awaiting: Awaiting) -> io::Result<Result<Membership, PairingError>> {
     let deadline = Instant::now() + CERTIFYING;
-    let [verdict] = wire::read::<1>(&mut link, deadline)?;
+    let [verdict] = wire::read::<1>(link, deadline)?;
     if let Some(error) = refused(verdict) {
         return Ok(Err(error));
     }
     let mut head = [verdict; MESSAGE_4_HEAD];
-    wire::read_into(&mut link, head.get_mut(1..).unwrap_or_default(), deadline)?;
+    wire::read_into(link, head.get_mut(1..).unwrap_or_default(), deadline)?;
     let length = match awaiting.head(&head) {
         Ok(length) => length,
         Err(error) => return Ok(Err(error)),
     };
     let mut sealed = vec![0; length];
-    wire::read_into(&mut link, &mut sealed, deadline)?;
+    wire::read_into(link, &mut sealed, deadline)?;
     let opened = awaiting.open(&head, &sealed);
-    let membership = opened.and_then(|bytes| Membership::parse(&bytes).ok_or(PairingError::Malformed));
-    if membership.is_ok() {
-        let mut out = io::stdout().lock();
-        writeln!(out, "Both screens show: {screen}")?;
-    }
-    Ok(membership)
+    Ok(opened.and_then(|bytes| Membership::parse(&bytes).ok_or(PairingError::Malformed)))
 }
 
 /// Asks for the words, or takes them from what is piped in.

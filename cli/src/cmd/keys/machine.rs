@@ -21,12 +21,7 @@ impl Keys {
     pub(super) fn init(&self, name: &str) -> Outcome {
         self.needs_no_lab()?;
         let authority = AuthorityKey::generate(&mut SystemEntropy).map_err(failed)?;
-        let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
-        let mut discovery_key = [0; 32];
-        getrandom::fill(&mut discovery_key).map_err(failed)?;
-        let revoked = RevocationList::sign(&authority, 1, now(), &discovery_key, &[]).map_err(failed)?;
-        let certificate = authority.certify(statement(device.public(), name, 1, OWN_DAYS, Roles::BOTH)?);
-        let lab = authority.lab();
+        let bundle = first_member(&authority, name)?;
         let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;
         let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
         let alone = alone(&self.folder).map_err(failed)?;
@@ -34,15 +29,20 @@ impl Keys {
         self.needs_no_lab()?;
         store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
             .map_err(failed)?;
-        let bundle = Bundle { certificate, device, discovery: discovery_key.into(), lab, revoked };
         self.record(&bundle.certificate)?;
         store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
         drop(alone);
+        self.tell_founded(&bundle.lab, passphrase.is_some())?;
+        super::plain::offer()?;
+        Ok(Exit::Good)
+    }
+
+    fn tell_founded(&self, lab: &Lab, is_protected: bool) -> io::Result<()> {
         let mut out = io::stdout().lock();
         writeln!(out, "The lab is founded, and this machine is its first member.")?;
-        writeln!(out, "  lab        {}", bundle.lab.authority().fingerprint())?;
+        writeln!(out, "  lab        {}", lab.authority().fingerprint())?;
         writeln!(out, "  keys       {}", self.folder.display())?;
-        if passphrase.is_some() {
+        if is_protected {
             writeln!(out, "{}", sys::files::OPEN_KEY)?;
         }
         writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
@@ -54,10 +54,7 @@ impl Keys {
             out,
             "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
         )?;
-        writeln!(out, "  schwann keys new-device NAME       on another machine, without a network between")?;
-        drop(out);
-        super::plain::offer()?;
-        Ok(Exit::Good)
+        writeln!(out, "  schwann keys new-device NAME       on another machine, without a network between")
     }
 
     fn needs_no_lab(&self) -> Result<(), Problem> {
@@ -97,16 +94,14 @@ impl Keys {
     fn show(&self) -> Result<(), Problem> {
         let mut out = io::stdout().lock();
         writeln!(out, "keys       {}", self.folder.display())?;
-        if !self.path(LAB).exists() {
-            writeln!(out, "lab        none; `schwann keys init` founds one, `schwann keys join` joins one")?;
-        } else {
-            let lab = self.lab()?;
-            writeln!(out, "lab        {}", lab.authority().fingerprint())?;
-            let authority =
-                if self.path(AUTHORITY).exists() { "this machine can issue and revoke" } else { "elsewhere" };
-            writeln!(out, "authority  {authority}")?;
-            let revoked = self.revoked(&lab)?;
-            writeln!(out, "revoked    list {}", revoked.number())?;
+        match self.path(LAB).exists() {
+            true => self.put_lab(&mut out)?,
+            false => {
+                writeln!(
+                    out,
+                    "lab        none; `schwann keys init` founds one, `schwann keys join` joins one"
+                )?;
+            }
         }
         if let Ok(certificate) = self.certificate() {
             let statement = certificate.statement;
@@ -114,19 +109,16 @@ impl Keys {
             writeln!(out, "key        {}", statement.device.fingerprint())?;
             writeln!(out, "valid      {} more days", statement.not_after.0.saturating_sub(now().0) / DAY)?;
         }
-        let trust = crate::lab::config().trust();
-        writeln!(out, "in force   {}", schwann::security::summary(&trust))?;
-        let Ok(trust) = trust else { return Ok(()) };
-        if let Some(condition) = trust.admitted().condition() {
-            writeln!(
-                out,
-                "plain      {}; anybody can read these and send in their names",
-                printable(condition)
-            )?;
-        }
-        for pin in trust.pins().iter() {
-            writeln!(out, "pinned     {}", printable(&pin.to_string()))?;
-        }
+        Ok(put_trust(&mut out)?)
+    }
+
+    fn put_lab(&self, out: &mut impl io::Write) -> Result<(), Problem> {
+        let lab = self.lab()?;
+        writeln!(out, "lab        {}", lab.authority().fingerprint())?;
+        let authority =
+            if self.path(AUTHORITY).exists() { "this machine can issue and revoke" } else { "elsewhere" };
+        writeln!(out, "authority  {authority}")?;
+        writeln!(out, "revoked    list {}", self.revoked(&lab)?.number())?;
         Ok(())
     }
 
@@ -191,32 +183,8 @@ impl Keys {
     }
 
     pub(super) fn trust(&self) -> Outcome {
-        if !self.path(DEVICE_KEY).exists() {
-            return Err(Problem::Failed(String::from(
-                "there is no key on this machine yet; run `schwann keys new-device NAME`, and let the lab's machine issue \
-                 a certificate for what that prints",
-            )));
-        }
-        let mut key = None;
-        if io::stdin().is_terminal() {
-            // Asked for before: the end of what is pasted must not count as a passphrase.
-            key = Some(self.private(DEVICE_KEY, Kind::Device)?);
-            eprintln!("Paste the lines that `schwann keys issue` printed on the lab's machine:");
-        }
-        let mut bytes = text::read_lines(&mut io::stdin().lock())?;
-        if envelope::is_envelope(&bytes) {
-            let key = key.map_or_else(|| self.private(DEVICE_KEY, Kind::Device), Ok)?;
-            bytes = opened(&device_of(&key)?, &bytes)?;
-        }
-        let membership = Membership::parse(&bytes).ok_or_else(text::no_membership)?;
-        let (lab, key) = (membership.lab, membership.certificate.statement.device);
-        if self.own_key().is_some_and(|own| own != key) {
-            return Err(Problem::Failed(format!(
-                "this certificate is for another key, {}; run `schwann keys issue` for what `schwann keys new-device` \
-                 prints here",
-                key.fingerprint()
-            )));
-        }
+        let membership = self.pasted()?;
+        let lab = membership.lab;
         let left = self.keep_authority(&lab)?;
         let before = self.present_name();
         let is_renewed = before.is_some();
@@ -230,6 +198,43 @@ impl Keys {
         }
         drop(out);
         self.installed()
+    }
+
+    /// Reads what `schwann keys issue` printed for this machine's key.
+    fn pasted(&self) -> Result<Membership, Problem> {
+        if !self.path(DEVICE_KEY).exists() {
+            return Err(Problem::Failed(String::from(
+                "there is no key on this machine yet; run `schwann keys new-device NAME`, and let the lab's machine issue \
+                 a certificate for what that prints",
+            )));
+        }
+        let bytes = self.pasted_bytes()?;
+        let membership = Membership::parse(&bytes).ok_or_else(text::no_membership)?;
+        let key = membership.certificate.statement.device;
+        if self.own_key().is_some_and(|own| own != key) {
+            return Err(Problem::Failed(format!(
+                "this certificate is for another key, {}; run `schwann keys issue` for what `schwann keys new-device` \
+                 prints here",
+                key.fingerprint()
+            )));
+        }
+        Ok(membership)
+    }
+
+    /// The bytes of a membership, opened if they were sealed for this machine's key.
+    fn pasted_bytes(&self) -> Result<Secret, Problem> {
+        let mut key = None;
+        if io::stdin().is_terminal() {
+            // Asked for before: the end of what is pasted must not count as a passphrase.
+            key = Some(self.private(DEVICE_KEY, Kind::Device)?);
+            eprintln!("Paste the lines that `schwann keys issue` printed on the lab's machine:");
+        }
+        let bytes = text::read_lines(&mut io::stdin().lock())?;
+        if !envelope::is_envelope(&bytes) {
+            return Ok(bytes);
+        }
+        let key = key.map_or_else(|| self.private(DEVICE_KEY, Kind::Device), Ok)?;
+        opened(&device_of(&key)?, &bytes)
     }
 
     /// The name that this machine has as a member.
@@ -327,6 +332,16 @@ impl Keys {
     }
 }
 
+/// The keys of the machine on which a lab is founded.
+fn first_member(authority: &AuthorityKey, name: &str) -> Result<Bundle, Problem> {
+    let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+    let mut discovery_key = [0; 32];
+    getrandom::fill(&mut discovery_key).map_err(failed)?;
+    let revoked = RevocationList::sign(authority, 1, now(), &discovery_key, &[]).map_err(failed)?;
+    let certificate = authority.certify(statement(device.public(), name, 1, OWN_DAYS, Roles::BOTH)?);
+    Ok(Bundle { certificate, device, discovery: discovery_key.into(), lab: authority.lab(), revoked })
+}
+
 /// Opens what was sealed for this machine's key.
 fn opened(key: &DeviceKey, sealed: &[u8]) -> Result<Secret, Problem> {
     envelope::open(key, sealed).ok_or_else(|| {
@@ -341,6 +356,20 @@ fn opened(key: &DeviceKey, sealed: &[u8]) -> Result<Secret, Problem> {
 /// Whether this machine can do what its policy asks for.
 fn in_force() -> Result<(), TrustError> {
     crate::lab::config().trust()?.check()
+}
+
+/// Says what is in force, and its exceptions.
+fn put_trust(out: &mut impl io::Write) -> io::Result<()> {
+    let trust = crate::lab::config().trust();
+    writeln!(out, "in force   {}", schwann::security::summary(&trust))?;
+    let Ok(trust) = trust else { return Ok(()) };
+    if let Some(condition) = trust.admitted().condition() {
+        writeln!(out, "plain      {}; anybody can read these and send in their names", printable(condition))?;
+    }
+    for pin in trust.pins().iter() {
+        writeln!(out, "pinned     {}", printable(&pin.to_string()))?;
+    }
+    Ok(())
 }
 
 /// Says what to run on the lab's machine.

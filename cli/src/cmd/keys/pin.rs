@@ -9,6 +9,7 @@ use schwann::inlet::InletOptions;
 use schwann::security::{Explained, PeerIdentity, Pin, Pins};
 use schwann::{Context, Inlet, StreamInfo, resolver};
 use schwann_recorder::{Selector, any_of};
+use schwann_session::Statement;
 
 use super::condition::{self, Field};
 use super::passphrase::confirm;
@@ -41,17 +42,22 @@ pub(super) fn pin(chosen: &Selector, yes: bool) -> Outcome {
         writeln!(io::stdout().lock(), "{name} comes from {}, key {key}", printable(sender.name.as_str()))?;
         let question = "`schwann keys status` on that device shows its key; is it the same? [y/N] ";
         if yes || confirm(question)? {
-            let new = condition::of(info, &[Field::Name, Field::SourceId])?;
-            let new = Pin::parse(&format!("{new} -> {key}")).map_err(Problem::Failed)?;
-            let path = config_file::path_of_trust();
-            let _turn = config_file::turn(&path);
-            let others = pins(&path)?;
-            let all: Pins = others.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect();
-            write(&path, &all)?;
+            pin_one(info, &sender)?;
             exit = Exit::Good;
         }
     }
     Ok(exit)
+}
+
+/// Ties one stream to a device, in place of the pins that concern it.
+fn pin_one(info: &StreamInfo, device: &Statement) -> Result<(), Problem> {
+    let new = condition::of(info, &[Field::Name, Field::SourceId])?;
+    let new = Pin::parse(&format!("{new} -> {}", device.device.fingerprint())).map_err(Problem::Failed)?;
+    let path = config_file::path_of_trust();
+    let _turn = config_file::turn(&path);
+    let others = pins(&path)?;
+    let all: Pins = others.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect();
+    write(&path, &all)
 }
 
 /// Takes away the pins that name a stream.

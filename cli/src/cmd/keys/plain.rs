@@ -31,6 +31,17 @@ pub(super) fn offer() -> Result<(), Problem> {
     if found.is_empty() {
         return Ok(());
     }
+    explain(&found)?;
+    for info in &found {
+        if confirm(&format!("Admit {} in the clear? [y/N] ", title(info)))? {
+            admit_one(info)?;
+        }
+    }
+    Ok(())
+}
+
+/// Names the streams, and says what may become of each.
+fn explain(found: &[StreamInfo]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "These streams are plain, and this computer hides them from now on:")?;
     found.iter().try_for_each(|info| writeln!(out, "  {}", title(info)))?;
@@ -42,13 +53,7 @@ pub(super) fn offer() -> Result<(), Problem> {
         out,
         "stream of an old device, sealed. Or a stream stays plain, and anybody can read it and send in its name."
     )?;
-    out.flush()?;
-    for info in &found {
-        if confirm(&format!("Admit {} in the clear? [y/N] ", title(info)))? {
-            admit_one(info)?;
-        }
-    }
-    Ok(())
+    out.flush()
 }
 
 /// Admits the plain streams that are chosen, after a question for each.

@@ -6,6 +6,7 @@
 //!
 //! Source: pairing §7.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -102,15 +103,8 @@ impl Keys {
                 stop.wait(LOOK_EVERY);
                 continue;
             };
-            let what = match self.serve_one(link, &authority, days)? {
-                Some(Ok(certificate)) => {
-                    let statement = certificate.statement;
-                    let name = printable(statement.name.as_str()).into_owned();
-                    format!("{name} at {from} has certificate {} now", statement.serial)
-                }
-                Some(Err(declined)) => format!("{} got no certificate: {}", from.ip(), why_of(declined)),
-                None => continue,
-            };
+            let Some(answer) = self.serve_one(link, &authority, days)? else { continue };
+            let what = sentence(&answer, from);
             // A device that asks again and again fills no screen.
             if what != told {
                 let mut out = io::stdout().lock();
@@ -165,34 +159,50 @@ fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Res
     for place in places {
         let request = renewal::request(key, old, lab, now(), &mut SystemEntropy);
         let request = request.ok_or_else(|| failed("the system gives no random bytes"))?;
-        let asked = (|| {
-            let mut link = TcpStream::connect_timeout(&place, REACH)?;
-            link.set_write_timeout(Some(PATIENCE))?;
-            link.write_all(&request)?;
-            let deadline = Instant::now() + PATIENCE;
-            let [verdict] = wire::read::<1>(&mut link, deadline)?;
-            if let Some(declined) = Declined::from_byte(verdict) {
-                return Ok(Err(declined));
-            }
-            io::Result::Ok(Ok(wire::read::<ANSWER>(&mut link, deadline)?))
-        })();
-        match asked {
+        match ask(place, &request) {
             Ok(Ok(answer)) => match renewal::open(key, old, lab, &answer) {
                 Some(certificate) => return Ok(certificate),
                 None => last = Problem::with(place, "it answers with a certificate for another device"),
             },
             Ok(Err(declined)) => last = Problem::with(place, why(declined)),
-            Err(error) => {
-                last = Problem::with(
-                    place,
-                    format_args!(
-                        "{error}; does its firewall let this computer in? There: sudo schwann doctor"
-                    ),
-                );
-            }
+            Err(error) => last = unreached(place, &error),
         }
     }
     Err(last)
+}
+
+/// Asks one machine for a renewal.
+///
+/// - Errors: of the connection.
+fn ask(place: SocketAddr, request: &[u8]) -> io::Result<Result<[u8; ANSWER], Declined>> {
+    let mut link = TcpStream::connect_timeout(&place, REACH)?;
+    link.set_write_timeout(Some(PATIENCE))?;
+    link.write_all(request)?;
+    let deadline = Instant::now() + PATIENCE;
+    let [verdict] = wire::read::<1>(&mut link, deadline)?;
+    if let Some(declined) = Declined::from_byte(verdict) {
+        return Ok(Err(declined));
+    }
+    Ok(Ok(wire::read::<ANSWER>(&mut link, deadline)?))
+}
+
+fn unreached(place: SocketAddr, error: &io::Error) -> Problem {
+    Problem::with(
+        place,
+        format_args!("{error}; does its firewall let this computer in? There: sudo schwann doctor"),
+    )
+}
+
+/// What came of a request, for the person at the lab's machine.
+fn sentence(answer: &Result<Certificate, Declined>, from: SocketAddr) -> String {
+    match answer {
+        Ok(certificate) => {
+            let statement = &certificate.statement;
+            let name = printable(statement.name.as_str());
+            format!("{name} at {from} has certificate {} now", statement.serial)
+        }
+        Err(declined) => format!("{} got no certificate: {}", from.ip(), why_of(*declined)),
+    }
 }
 
 /// The same for the person at the lab's machine.

@@ -26,10 +26,9 @@ impl Keys {
         let chosen = chosen(device, &issued, &old, self.last_serial()?)?;
         let mut fresh: Vec<u64> = chosen.entries().filter(|entry| !old.contains(*entry)).collect();
         fresh.extend(self.forgotten(&lab, &old)?);
-        let mut out = io::stdout().lock();
         if fresh.is_empty() {
             let what = certificates(&chosen.serials);
-            writeln!(out, "{what} revoked already; list {} is in force.", old.number())?;
+            writeln!(io::stdout().lock(), "{what} revoked already; list {} is in force.", old.number())?;
             return Ok(Exit::Good);
         }
         let (list, discovery) =
@@ -39,18 +38,21 @@ impl Keys {
         if told.iter().any(|serial| fresh.contains(serial)) {
             told.retain(|serial| fresh.contains(serial));
         }
+        self.tell_revoked(&told, list.number())?;
+        Ok(Exit::Good)
+    }
+
+    fn tell_revoked(&self, serials: &[u64], list: u64) -> io::Result<()> {
         writeln!(
-            out,
-            "{} revoked by list {}; running programs of this machine refuse the device within 10 s.\n\
+            io::stdout().lock(),
+            "{} revoked by list {list}; running programs of this machine refuse the device within 10 s.\n\
              Other machines learn it when they next stream from or to one that knows. To be sure of one:\n  \
              schwann keys status    there; it shows the number of its list. Copying {} and {} there \
              works, too.",
-            certificates(&told),
-            list.number(),
+            certificates(serials),
             self.path(REVOKED).display(),
             self.path(DISCOVERY).display()
-        )?;
-        Ok(Exit::Good)
+        )
     }
 
     /// The serials of a device that is a member now.
