@@ -40,6 +40,10 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
             _ => {}
         }
     }
+    unknown_peers(facts, findings);
+}
+
+fn unknown_peers(facts: &Facts, findings: &mut Vec<Finding>) {
     for peer in &facts.unknown_peers {
         add(
             findings,
@@ -116,7 +120,11 @@ pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
             "schwann config set --remove multicast.TTLOverride",
         );
     }
-    for wanted in &multicast.interfaces {
+    gone_interfaces(facts, findings);
+}
+
+fn gone_interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
+    for wanted in &facts.config.multicast.interfaces {
         let is_here = facts.interfaces.iter().any(|interface| interface.ip == wanted.ip);
         if !is_here {
             add(
@@ -141,14 +149,7 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
     let outward: Vec<_> = facts.interfaces.iter().filter(|interface| interface.is_outward()).collect();
     let is_inside = |name: &str| facts.surroundings.kind(name) == Kind::Bridge;
     if outward.iter().all(|interface| is_inside(&interface.name)) {
-        let what = if outward.is_empty() {
-            "No network is up but loopback, so only streams of this computer can be seen.".to_owned()
-        } else {
-            let name = &outward[0].name;
-            format!(
-                "No network is up but loopback and {name}, which leads to containers: only streams of this computer can be seen."
-            )
-        };
+        let what = only_loopback(outward.first().map(|bridge| bridge.name.as_str()));
         return add(findings, Weight::Fault, "loopback-only", what, commands::networks());
     }
     if outward.iter().all(|interface| !interface.has_multicast()) {
@@ -167,13 +168,19 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
     }
     if !facts.has_multicast_route {
         let name = &facts.main_network().unwrap_or(outward[0]).name;
-        add(
-            findings,
-            Weight::Warning,
-            "no-multicast-route",
-            "There is no route for multicast, so programs that do not choose an interface themselves find nothing.".to_owned(),
-            commands::multicast_route(name, facts.version),
-        );
+        let what = "There is no route for multicast, so programs that do not choose an interface themselves find nothing.";
+        let fix = commands::multicast_route(name, facts.version);
+        add(findings, Weight::Warning, "no-multicast-route", what.to_owned(), fix);
+    }
+}
+
+/// What it means that no way leads out; `bridge` leads to containers.
+fn only_loopback(bridge: Option<&str>) -> String {
+    match bridge {
+        None => "No network is up but loopback, so only streams of this computer can be seen.".to_owned(),
+        Some(name) => format!(
+            "No network is up but loopback and {name}, which leads to containers: only streams of this computer can be seen."
+        ),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{
     super::{
         Finding, Weight,
         facts::Facts,
+        firewall::Rule,
         nft::{Packet, Stop},
         probe::Echo,
     },
@@ -70,9 +71,17 @@ fn stop<'a>(facts: &'a Facts, protocol: &str) -> Option<(&'a str, Stop)> {
 }
 
 pub(super) fn firewall(facts: &Facts, findings: &mut Vec<Finding>) {
-    let inbound = || facts.rules.iter().filter(|rule| rule.is_inbound);
+    blocked_programs(facts, findings);
+    public_networks(facts, findings);
+}
+
+fn inbound(facts: &Facts) -> impl Iterator<Item = &Rule> {
+    facts.rules.iter().filter(|rule| rule.is_inbound)
+}
+
+fn blocked_programs(facts: &Facts, findings: &mut Vec<Finding>) {
     for program in PROGRAMS {
-        let Some(rule) = inbound().find(|rule| rule.blocks && rule.is_about(program)) else { continue };
+        let Some(rule) = inbound(facts).find(|rule| rule.blocks && rule.is_about(program)) else { continue };
         let weight = if program == OWN { Weight::Fault } else { Weight::Warning };
         let (name, path) = (&rule.name, &rule.program);
         add(
@@ -88,7 +97,11 @@ pub(super) fn firewall(facts: &Facts, findings: &mut Vec<Finding>) {
             ),
         );
     }
-    let is_let_in = inbound().any(|rule| !rule.blocks && rule.is_about(OWN));
+}
+
+/// Networks where Windows lets this program hear nothing.
+fn public_networks(facts: &Facts, findings: &mut Vec<Finding>) {
+    let is_let_in = inbound(facts).any(|rule| !rule.blocks && rule.is_about(OWN));
     for network in facts.networks.iter().filter(|network| network.is_public && !is_let_in) {
         let name = &network.name;
         add(

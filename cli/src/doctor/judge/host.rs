@@ -34,8 +34,14 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         }
         return;
     }
-    let there = firewall_of(&host.view);
-    let (code, why) = match (is_near, has_heard_multicast(&host.view)) {
+    let (code, why) = why_only_directly(is_near, &host.view);
+    let what = format!("{name} is found only when asked directly; {why}.");
+    add(findings, Weight::Fault, code, what, format!("schwann peers add {}", quoted(name)));
+}
+
+/// Why no search by multicast finds a computer that answers when it is asked itself.
+fn why_only_directly(is_near: bool, view: &Viewed) -> (&'static str, String) {
+    match (is_near, has_heard_multicast(view)) {
         (false, _) => {
             ("other-subnet", String::from("it is in another subnet, and routers do not pass multicast on"))
         }
@@ -47,20 +53,16 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         ),
         (true, Some(false)) => (
             "multicast-lost",
-            format!("it has heard none by multicast: its firewall{there} or the network switch swallows it"),
+            format!(
+                "it has heard none by multicast: its firewall{} or the network switch swallows it",
+                firewall_of(view)
+            ),
         ),
         (true, None) => (
             "multicast-lost",
             String::from("multicast does not come through: a firewall or the network switch swallows it"),
         ),
-    };
-    add(
-        findings,
-        Weight::Fault,
-        code,
-        format!("{name} is found only when asked directly; {why}."),
-        format!("schwann peers add {}", quoted(name)),
-    );
+    }
 }
 
 /// Members that were found without a question about one of them.
@@ -127,9 +129,8 @@ fn is_blocked(host: &Host) -> bool {
 
 /// The host has an address, and none of its streams was found.
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
-    let (name, ip) = (&host.name, host.addresses[0]);
-    let has = |knock: Knock| host.knocks.contains(&knock);
-    if facts.unsealed.is_some() && has(Knock::Open) {
+    let name = &host.name;
+    if facts.unsealed.is_some() && host.knocks.contains(&Knock::Open) {
         // The finding on keys says why; a firewall has no part in it.
         return;
     }
@@ -144,34 +145,31 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         add(findings, Weight::Fault, "clock-differs", what, commands::set_clock());
     } else if is_blocked(host) {
         judge_blocked_udp(host, facts, findings);
-    } else if has(Knock::Refused) {
+    } else {
+        judge_closed_host(host, facts, findings);
+    }
+}
+
+/// The host lets this computer in at no port.
+fn judge_closed_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
+    let (name, ip) = (&host.name, host.addresses[0]);
+    let (code, what, fix) = if host.knocks.contains(&Knock::Refused) {
         let what = format!(
             "{name} is there, but no program on it sends a stream at the ports that this computer asks."
         );
-        add(
-            findings,
-            Weight::Fault,
-            "no-outlet",
-            what,
-            format!("on {name}: schwann    # shows what is sent there"),
-        );
-    } else if has(Knock::Unreachable) {
+        ("no-outlet", what, format!("on {name}: schwann    # shows what is sent there"))
+    } else if host.knocks.contains(&Knock::Unreachable) {
         let what = format!(
             "There is no way to {name}: it is off, or in a network that this computer does not reach."
         );
-        add(findings, Weight::Fault, "host-unreachable", what, commands::way_to(ip));
+        ("host-unreachable", what, commands::way_to(ip))
     } else {
         let what = format!(
             "{name} does not answer at any port of LSL: it is off, or its firewall swallows everything."
         );
-        add(
-            findings,
-            Weight::Fault,
-            "host-silent",
-            what,
-            format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "tcp")),
-        );
-    }
+        ("host-silent", what, format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "tcp")))
+    };
+    add(findings, Weight::Fault, code, what, fix);
 }
 
 /// The host has streams, and no answer of its own comes by UDP.

@@ -14,12 +14,21 @@ use crate::sys::commands;
 /// Compares both ends; says nothing where the other end tells nothing.
 pub(super) fn judge_view(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let Viewed::Told(view) = &host.view else { return };
-    let name = &host.name;
+    judge_version(&host.name, view, findings);
+    judge_calendar(&host.name, view, findings);
+    judge_certificate(&host.name, view, findings);
+    judge_policy(&host.name, view, facts, findings);
+}
+
+fn judge_version(name: &str, view: &HostView, findings: &mut Vec<Finding>) {
     if view.version != OWN_VERSION {
         let what = format!("{name} runs Schwann {}, and this computer {OWN_VERSION}.", view.version);
         let fix = "schwann --version    # here and there; then bring both to the later one";
         add(findings, Weight::Warning, "host-version", what, fix);
     }
+}
+
+fn judge_calendar(name: &str, view: &HostView, findings: &mut Vec<Finding>) {
     let ahead = view.clock_ahead;
     if ahead.abs() > CLOCK_SECONDS + view.clock_uncertainty {
         let which = if ahead > 0.0 { "ahead of" } else { "behind" };
@@ -29,6 +38,9 @@ pub(super) fn judge_view(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         );
         add(findings, Weight::Warning, "host-clock", what, commands::set_clock());
     }
+}
+
+fn judge_certificate(name: &str, view: &HostView, findings: &mut Vec<Finding>) {
     let days = view.certificate_until.saturating_sub(now()) / 86_400;
     if days <= WARN_DAYS {
         let what =
@@ -38,19 +50,17 @@ pub(super) fn judge_view(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         );
         add(findings, Weight::Warning, "host-certificate", what, fix);
     }
+}
+
+fn judge_policy(name: &str, view: &HostView, facts: &Facts, findings: &mut Vec<Finding>) {
     let own = facts.config.trust().map(|trust| trust.policy().word());
     if own.is_ok_and(|own| own == "require" && view.policy != own) {
         let what = format!(
             "{name} sends also in the clear: its policy is {}, and this computer's require.",
             view.policy
         );
-        add(
-            findings,
-            Weight::Warning,
-            "host-policy",
-            what,
-            format!("on {name}: schwann config set security.policy require"),
-        );
+        let fix = format!("on {name}: schwann config set security.policy require");
+        add(findings, Weight::Warning, "host-policy", what, fix);
     }
 }
 
