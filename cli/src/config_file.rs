@@ -2,6 +2,7 @@
 //!
 //! Comments and the order of lines stay as they are. A text that the library would not take is never written.
 
+use core::ops::Range;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,20 +108,7 @@ fn keep_mode(old: &Path, new: &Path) -> io::Result<()> {
 
 /// Whether the library takes the text, and knows the key.
 fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
-    let read = |key| Ini::parse(text).ok().and_then(|ini| ini.get("security", key).map(str::to_owned));
-    let outcome = match (section, key) {
-        ("security", "plain") => Admitted::parse(&read(key).unwrap_or_default()).map(drop),
-        // An unknown word would count as `require`.
-        ("security", "policy") => match read(key) {
-            Some(word) if Policy::of_word(&word).is_none() => {
-                Err(format!("{word:?} is none of require, prefer and off"))
-            }
-            _ => Ok(()),
-        },
-        ("security", "pin") => Pins::parse(&read(key).unwrap_or_default()).map(drop),
-        _ => Ok(()),
-    };
-    outcome.map_err(|error| format!("nothing was written: {error}"))?;
+    check_trust(text, section, key).map_err(|error| format!("nothing was written: {error}"))?;
     let search = Search { content: Some(text.to_owned()), ..Search::default() };
     let (_, report) = search.load();
     for attempt in report.attempts {
@@ -141,6 +129,23 @@ fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a value by which this computer trusts others is one of those that there are.
+fn check_trust(text: &str, section: &str, key: &str) -> Result<(), String> {
+    let read = |key| Ini::parse(text).ok().and_then(|ini| ini.get("security", key).map(str::to_owned));
+    match (section, key) {
+        ("security", "plain") => Admitted::parse(&read(key).unwrap_or_default()).map(drop),
+        // An unknown word would count as `require`.
+        ("security", "policy") => match read(key) {
+            Some(word) if Policy::of_word(&word).is_none() => {
+                Err(format!("{word:?} is none of require, prefer and off"))
+            }
+            _ => Ok(()),
+        },
+        ("security", "pin") => Pins::parse(&read(key).unwrap_or_default()).map(drop),
+        _ => Ok(()),
+    }
+}
+
 /// The text with another value, or without it.
 fn changed(text: &str, section: &str, key: &str, value: Option<&str>) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
@@ -154,16 +159,7 @@ fn changed(text: &str, section: &str, key: &str, value: Option<&str>) -> String 
     };
     let after = lines.iter().skip(begins + 1).position(|line| line.starts_with('['));
     let ends = after.map_or(lines.len(), |offset| begins + 1 + offset);
-    let is_key = |line: &&str| {
-        line.split_once('=').is_some_and(|(name, _)| name.trim() == key) && !line.starts_with(';')
-    };
-    let at = lines
-        .iter()
-        .skip(begins + 1)
-        .take(ends - begins - 1)
-        .position(is_key)
-        .map(|offset| begins + 1 + offset);
-    match (at, &line) {
+    match (line_of(key, &lines, begins + 1..ends), &line) {
         (Some(at), Some(line)) => lines[at] = line,
         (Some(at), None) => {
             lines.remove(at);
@@ -178,6 +174,15 @@ fn changed(text: &str, section: &str, key: &str, value: Option<&str>) -> String 
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// The line that sets a key, among those of its section.
+fn line_of(key: &str, lines: &[&str], section: Range<usize>) -> Option<usize> {
+    let is_key = |line: &&str| {
+        line.split_once('=').is_some_and(|(name, _)| name.trim() == key) && !line.starts_with(';')
+    };
+    let mut within = lines.iter().skip(section.start).take(section.len());
+    within.position(is_key).map(|offset| section.start + offset)
 }
 
 /// The entries of a set such as `{one, two}`.

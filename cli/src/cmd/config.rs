@@ -1,9 +1,9 @@
 //! `schwann config`: which configuration is in use, and how to change it.
 
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::process::Command;
 
-use schwann::config::{Origin, Outcome as Loaded, Search};
+use schwann::config::{Note, Origin, Outcome as Loaded, Search};
 
 use crate::config_file;
 use crate::exit::{Exit, Outcome, Problem};
@@ -62,19 +62,12 @@ fn show() -> Outcome {
     let mut out = io::stdout().lock();
     let mut exit = Exit::Good;
     for attempt in &report.attempts {
-        let Loaded::Loaded { notes } = &attempt.outcome else {
-            writeln!(out, "{attempt}")?;
-            exit = Exit::Found;
-            continue;
-        };
-        writeln!(out, "file       {}", attempt.origin)?;
-        if let Origin::File(path) = &attempt.origin {
-            for line in settings(&config_file::text(path)?) {
-                writeln!(out, "  {}", printable(&line))?;
+        match &attempt.outcome {
+            Loaded::Loaded { notes } => put_file(&mut out, &attempt.origin, notes)?,
+            _ => {
+                writeln!(out, "{attempt}")?;
+                exit = Exit::Found;
             }
-        }
-        for note in notes {
-            writeln!(out, "note       {note}")?;
         }
     }
     if report.origin().is_none() {
@@ -91,6 +84,20 @@ fn show() -> Outcome {
         }
     }
     Ok(exit)
+}
+
+/// Shows a file that is in force, and what is odd in it.
+fn put_file(out: &mut impl Write, origin: &Origin, notes: &[Note]) -> Result<(), Problem> {
+    writeln!(out, "file       {origin}")?;
+    if let Origin::File(path) = origin {
+        for line in settings(&config_file::text(path)?) {
+            writeln!(out, "  {}", printable(&line))?;
+        }
+    }
+    for note in notes {
+        writeln!(out, "note       {note}")?;
+    }
+    Ok(())
 }
 
 /// Every setting of a text as `section.key = value`.

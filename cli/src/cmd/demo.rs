@@ -65,51 +65,49 @@ pub(crate) struct Arguments {
 
 /// Runs the demonstration.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config = |text: &str| {
-        Config::parse(text)
-            .map(Context::new)
-            .map(Arc::new)
-            .map_err(|error| Problem::with("configuration", error))
-    };
     if let Some(text) = &arguments.send {
         return sender::run(&config(text)?);
     }
     let stop = stop::on_signals()?;
     let text = lab::private_config();
     let config = config(&text)?;
-    let path = match &arguments.output {
-        Some(path) => path.clone(),
-        None => new_recording()?,
-    };
+    let path = arguments.output.clone().map_or_else(new_recording, Ok)?;
     let mut sender = Sender::start(&text)?;
-    let (eeg, markers) = find(&config, &mut sender)?;
-
+    let streams = find(&config, &mut sender)?;
     let tallies = [check::SharedTally::default(), check::SharedTally::default()];
-    let mut recorder =
-        Recorder::create(&path, Arc::clone(&config)).map_err(|error| Problem::with(path.display(), error))?;
-    recorder.add(&eeg, Meter::strict(script::RATE), check::samples(tallies[0].clone()))?;
-    recorder.add(&markers, Meter::new(0.0), check::markers(tallies[1].clone()))?;
-
+    let recorder = record(&path, &config, &streams, &tallies)?;
     let mut view = View::new(arguments.json, arguments.seconds);
     show(arguments, &config, &stop, &recorder, &tallies, &mut sender, &mut view)?;
     let sent = sender.stop()?;
     wait_for_all(&recorder, &sent);
     let health = recorder.health();
-    let (summary, streams) = match recorder.finish() {
-        Ok(finished) => finished,
-        Err(failure) => return Err(Problem::with(path.display(), failure)),
-    };
+    let finished = recorder.finish();
+    let (summary, streams) = finished.map_err(|failure| Problem::with(path.display(), failure))?;
     drop((sender, health));
-    let verdict = Verdict {
-        sent,
-        tallies: [tallies[0].tally(), tallies[1].tally()],
-        recorded: recorded(&path)?,
-        file_bytes: summary.file_bytes,
-        path,
-        streams,
-    };
+    let tallies = tallies.map(|tally| tally.tally());
+    let recorded = recorded(&path)?;
+    let verdict = Verdict { sent, tallies, recorded, file_bytes: summary.file_bytes, path, streams };
     view.conclude(&verdict)?;
     Ok(if verdict.is_good() { Exit::Good } else { Exit::Found })
+}
+
+fn config(text: &str) -> Result<Arc<Context>, Problem> {
+    let config = Config::parse(text).map_err(|error| Problem::with("configuration", error))?;
+    Ok(Arc::new(Context::new(config)))
+}
+
+/// Begins to record both streams, and to check them.
+fn record(
+    path: &Path,
+    config: &Arc<Context>,
+    (eeg, markers): &(StreamInfo, StreamInfo),
+    [samples, texts]: &[check::SharedTally; 2],
+) -> Result<Recorder, Problem> {
+    let mut recorder =
+        Recorder::create(path, Arc::clone(config)).map_err(|error| Problem::with(path.display(), error))?;
+    recorder.add(eeg, Meter::strict(script::RATE), check::samples(samples.clone()))?;
+    recorder.add(markers, Meter::new(0.0), check::markers(texts.clone()))?;
+    Ok(recorder)
 }
 
 /// Shows what happens until it is time to end.
@@ -134,14 +132,10 @@ fn show(
         if arrived > 0 && dashboard.is_none() && !arguments.no_dash && !arguments.json {
             dashboard = Some(view.open_dashboard(config));
         }
-        if end.is_some_and(|end| arrived >= end) || sender.is_gone() {
-            return Ok(());
-        }
         // A demonstration that shows nothing must not last for ever.
-        if arrived == 0 && began.elapsed() > START_TIMEOUT {
-            return Ok(());
-        }
-        if stop.wait(PAINT_EVERY) {
+        let shows_nothing = arrived == 0 && began.elapsed() > START_TIMEOUT;
+        let is_over = end.is_some_and(|end| arrived >= end) || sender.is_gone() || shows_nothing;
+        if is_over || stop.wait(PAINT_EVERY) {
             return Ok(());
         }
     }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use schwann::local_clock;
+use schwann_recorder::Stop;
 use schwann_xdf::IndexedRecording;
 
 use super::opening::Opening;
@@ -63,22 +64,7 @@ pub(crate) struct Arguments {
 /// Plays.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
-    let file = &arguments.file;
-    let location = arguments.opening.location(file)?;
-    let mut progress = Progress::new("reading");
-    let recording = IndexedRecording::open(location.clone(), |done, all| progress.show(done, all));
-    progress.clear();
-    let recording = recording.map_err(|error| Problem::with(file.display(), error))?;
-    recording.damage().iter().for_each(|damage| tape::tell(file, damage));
-    let stretch = Stretch { from: arguments.from, until: arguments.until.unwrap_or(f64::INFINITY) };
-    let mut player = Player::new(
-        &location,
-        stretch,
-        recording,
-        arguments.name.as_deref(),
-        arguments.speed,
-        &lab::config(),
-    )?;
+    let mut player = player(arguments)?;
     let mut view = View::new();
     while !player.all_have_receivers(arguments.wait) {
         view.show(&player, 0.0, "waiting for receivers of")?;
@@ -89,21 +75,42 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     player.begin(local_clock());
     loop {
         view.round += 1;
-        while let Some(due) = player.push_until(local_clock())? {
-            view.show(&player, player.elapsed(local_clock()), "playing")?;
-            let wait = (due - local_clock()).clamp(stop::SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
-            if stop.wait(Duration::from_secs_f64(wait)) {
-                view.conclude(&player, player.elapsed(local_clock()))?;
-                return Ok(Exit::Good);
-            }
-        }
-        if !arguments.again {
+        let is_whole = play_round(&mut player, &mut view, &stop)?;
+        if !is_whole || !arguments.again {
             view.conclude(&player, player.elapsed(local_clock()))?;
-            player.flush()?;
+            if is_whole {
+                player.flush()?;
+            }
             return Ok(Exit::Good);
         }
         player.begin_again(local_clock())?;
     }
+}
+
+/// Opens the recording, and makes its streams known.
+fn player(arguments: &Arguments) -> Result<Player, Problem> {
+    let file = &arguments.file;
+    let location = arguments.opening.location(file)?;
+    let mut progress = Progress::new("reading");
+    let recording = IndexedRecording::open(location.clone(), |done, all| progress.show(done, all));
+    progress.clear();
+    let recording = recording.map_err(|error| Problem::with(file.display(), error))?;
+    recording.damage().iter().for_each(|damage| tape::tell(file, damage));
+    let stretch = Stretch { from: arguments.from, until: arguments.until.unwrap_or(f64::INFINITY) };
+    let name = arguments.name.as_deref();
+    Player::new(&location, stretch, recording, name, arguments.speed, &lab::config())
+}
+
+/// Plays to the end of the recording; whether that came before Ctrl-C.
+fn play_round(player: &mut Player, view: &mut View, stop: &Stop) -> Result<bool, Problem> {
+    while let Some(due) = player.push_until(local_clock())? {
+        view.show(player, player.elapsed(local_clock()), "playing")?;
+        let wait = (due - local_clock()).clamp(stop::SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
+        if stop.wait(Duration::from_secs_f64(wait)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What playing shows.

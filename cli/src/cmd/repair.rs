@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use schwann_recorder::certificate::derive;
 use schwann_recorder::sealing;
-use schwann_xdf::{Recipients, RepairError, Survey};
+use schwann_xdf::{Recipients, Repair, RepairError, Survey};
 use serde_json::json;
 
 use super::opening::Opening;
@@ -63,7 +63,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         other => Problem::with(arguments.file.display(), other),
     })?;
     certify(arguments, &output)?;
-    let exit = if done.damage_count == 0 && done.footer_count == 0 { Exit::Good } else { Exit::Found };
+    say_done(arguments, &output, &done)?;
+    Ok(if done.damage_count == 0 && done.footer_count == 0 { Exit::Good } else { Exit::Found })
+}
+
+fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if arguments.json {
         let json = json!({
@@ -74,8 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             "damage_count": done.damage_count,
             "damaged_bytes": done.damaged_bytes,
         });
-        writeln!(out, "{json}")?;
-        return Ok(exit);
+        return writeln!(out, "{json}");
     }
     writeln!(
         out,
@@ -86,8 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         plural(done.damage_count as usize, "damaged place"),
         bytes(done.damaged_bytes),
         plural(done.footer_count, "footer"),
-    )?;
-    Ok(exit)
+    )
 }
 
 fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {

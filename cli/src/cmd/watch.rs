@@ -82,35 +82,54 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let name = info.name().to_string();
     let freshness = Freshness::of(&inlet, &name, arguments.latest, arguments.alert);
-    let is_terminal = io::stdout().is_terminal();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut printer = Printer::new(arguments.csv);
     if arguments.csv {
-        let full = inlet.full_info(FULL_INFO_SECONDS).unwrap_or_else(|_| info.clone());
-        out.write_all(line_of_data(&titles(&full), is_terminal).as_bytes())?;
+        printer.put_titles(&inlet.full_info(FULL_INFO_SECONDS).unwrap_or_else(|_| info.clone()))?;
     }
     let mut judged = Judged::new(&inlet);
     let mut left = arguments.count.unwrap_or(u64::MAX);
-    let mut line = String::new();
     while left > 0 && !stop.is_raised() {
         let pulled = chunk.pull(&inlet, WAIT);
         judged.pulled(&inlet, &chunk, &pulled);
         match pulled {
-            Ok(()) => {}
-            Err(Error::Lost) => return Err(wrong(Error::Lost)),
+            Ok(()) => left -= printer.put(&chunk, left)?,
             // The clock offset is not known yet; the next pull asks again.
-            Err(Error::Timeout) => continue,
+            Err(Error::Timeout) => {}
             Err(error) => return Err(wrong(error)),
         }
-        let rows = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.count());
-        for row in 0..rows {
-            line.clear();
-            put_row(&mut line, &chunk, row, arguments.csv);
-            out.write_all(line_of_data(&line, is_terminal).as_bytes())?;
-        }
-        out.flush()?;
-        left -= rows as u64;
     }
     Ok(freshness.conclude(&inlet, &name))
+}
+
+/// Prints samples as text or CSV.
+struct Printer {
+    out: BufWriter<io::StdoutLock<'static>>,
+    is_terminal: bool,
+    csv: bool,
+    line: String,
+}
+
+impl Printer {
+    fn new(csv: bool) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        Self { out: BufWriter::new(io::stdout().lock()), is_terminal, csv, line: String::new() }
+    }
+
+    fn put_titles(&mut self, info: &StreamInfo) -> io::Result<()> {
+        self.out.write_all(line_of_data(&titles(info), self.is_terminal).as_bytes())
+    }
+
+    /// Prints a chunk, or its first samples if no more than `left` are wanted; returns how many it printed.
+    fn put(&mut self, chunk: &Chunk, left: u64) -> io::Result<u64> {
+        let rows = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.count());
+        for row in 0..rows {
+            self.line.clear();
+            put_row(&mut self.line, chunk, row, self.csv);
+            self.out.write_all(line_of_data(&self.line, self.is_terminal).as_bytes())?;
+        }
+        self.out.flush()?;
+        Ok(rows as u64)
+    }
 }
 
 /// Opens the stream, and says so if that takes long; nothing if Ctrl-C comes first.

@@ -51,22 +51,7 @@ impl Hubs {
             fix: String::from("schwann config edit    # relay.hub; keys: schwann keys status"),
         };
         let mut found: Vec<_> = self.problems.iter().map(configured).collect();
-        for remote in &self.remotes {
-            let address = remote.address();
-            found.extend(remote.problem().map(|problem| Examined {
-                is_fault: true,
-                what: format!(
-                    "The hub {address} is not reached, so streams of other sites are not seen: {problem}."
-                ),
-                fix: String::from("schwann hub up    # on the computer of the hub"),
-            }));
-            for stream in remote.streams() {
-                let wrong = trouble(&stream, address);
-                let waits = backlog(&stream).map(|what| (format!("{what}."), BACKLOG_FIX));
-                let one = |(what, fix)| Examined { is_fault: false, what, fix: String::from(fix) };
-                found.extend(wrong.into_iter().chain(waits).map(one));
-            }
-        }
+        self.remotes.iter().for_each(|remote| examine(remote, &mut found));
         let edges = self.edges.iter().filter(|edge| !status::is_edge_well(edge));
         found.extend(edges.filter_map(edge).map(|what| Examined {
             is_fault: false,
@@ -87,6 +72,22 @@ impl Hubs {
         };
         let hubs: Vec<_> = self.remotes.iter().map(hub).collect();
         json!({ "hubs": hubs, "problems": self.problems, "edges": self.edges })
+    }
+}
+
+/// What is wrong with a hub and the streams that come through it.
+fn examine(remote: &Remote, found: &mut Vec<Examined>) {
+    let address = remote.address();
+    found.extend(remote.problem().map(|problem| Examined {
+        is_fault: true,
+        what: format!("The hub {address} is not reached, so streams of other sites are not seen: {problem}."),
+        fix: String::from("schwann hub up    # on the computer of the hub"),
+    }));
+    for stream in remote.streams() {
+        let wrong = trouble(&stream, address);
+        let waits = backlog(&stream).map(|what| (format!("{what}."), BACKLOG_FIX));
+        let one = |(what, fix)| Examined { is_fault: false, what, fix: String::from(fix) };
+        found.extend(wrong.into_iter().chain(waits).map(one));
     }
 }
 

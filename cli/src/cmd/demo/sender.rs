@@ -23,14 +23,7 @@ pub(super) fn run(config: &Arc<Context>) -> Outcome {
     // Ctrl-C in a terminal reaches both processes; the other one says when to end.
     let stop = Arc::new(Stop::default());
     ctrlc::set_handler(|| {}).map_err(|error| Problem::with("signals", error))?;
-    let raised = Arc::clone(&stop);
-    thread::spawn(move || {
-        let mut line = String::new();
-        // A line, the end and an error all mean that it is time.
-        let _ = io::stdin().lock().read_line(&mut line);
-        raised.raise();
-    });
-
+    raise_at_input(Arc::clone(&stop));
     let mut script = Script::new();
     let eeg = outlet(&describe::signal(EEG, SPEC, script.labels())?, config)?;
     let markers = outlet(&describe::markers(MARKERS)?, config)?;
@@ -53,6 +46,16 @@ pub(super) fn run(config: &Arc<Context>) -> Outcome {
     // Closing an outlet would end the streams for a receiver that still reads.
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     Ok(Exit::Good)
+}
+
+/// Says by `stop` when the first line of input comes.
+fn raise_at_input(stop: Arc<Stop>) {
+    thread::spawn(move || {
+        let mut line = String::new();
+        // A line, the end and an error all mean that it is time.
+        let _ = io::stdin().lock().read_line(&mut line);
+        stop.raise();
+    });
 }
 
 /// Sends every sample when its time has come; returns the number of markers.

@@ -92,17 +92,7 @@ impl View {
             return Ok(());
         }
         self.next_line = elapsed + LINE_EVERY;
-        let reading = &stream.reading;
-        let text = format!(
-            "{elapsed:5.1} s: {} samples, {}, lag p50 {} p99 {}, {}, {}\n",
-            thousands(reading.sample_count),
-            rate(reading),
-            time(reading.lag_p50),
-            time(reading.lag_p99),
-            plural(reading.gap_count as usize, "gap"),
-            judgement(*tally).0,
-        );
-        self.screen.paint(&text)
+        self.screen.paint(&line(elapsed, &stream.reading, *tally))
     }
 
     /// Serves the dashboard, and opens it if there is a terminal; the demonstration goes on without, too.
@@ -139,28 +129,7 @@ impl View {
             self.seconds.map(|seconds| format!(" of {seconds} s")).unwrap_or_default(),
         );
         let mut table = Table::new(&COLUMNS);
-        for (stream, tally) in streams.iter().zip(tallies) {
-            let reading = &stream.reading;
-            let (judged, look) = match stream.phase {
-                Phase::Connecting | Phase::Recording => judgement(*tally),
-                Phase::Unreadable => ("NOT READABLE".to_owned(), Look::Wrong),
-                Phase::Recovering | Phase::Lost => ("CONNECTION LOST".to_owned(), Look::Wrong),
-            };
-            let gaps = match reading.gap_count {
-                0 => Cell::from("none"),
-                count => Cell::looking(Look::Wrong, format!("{count}")),
-            };
-            table.push(vec![
-                stream.info.name().to_string_lossy().into(),
-                thousands(reading.sample_count).into(),
-                rate(reading).into(),
-                time(reading.lag_p50).into(),
-                time(reading.lag_p99).into(),
-                time(reading.lag_max).into(),
-                gaps,
-                Cell::looking(look, judged),
-            ]);
-        }
+        streams.iter().zip(tallies).for_each(|(stream, tally)| table.push(row(stream, *tally)));
         out.push_str(&table.text(self.palette, self.screen.width()));
         write!(out, "\n  recording {}, {}\n", path.display(), bytes(health.file_bytes))
             .expect("a string takes any text");
@@ -187,22 +156,7 @@ impl View {
             thousands(markers.right),
             thousands(sent.markers),
         )?;
-        for (tally, what) in [(samples, "samples"), (markers, "markers")] {
-            if tally.missing + tally.wrong > 0 {
-                writeln!(out, "  {what}: {} MISSING, {} WRONG", tally.missing, tally.wrong)?;
-            }
-        }
-        if sent.dropped > 0 {
-            writeln!(out, "  {} DROPPED by the sender, because this process was too slow", sent.dropped)?;
-        }
-        for stream in &verdict.streams {
-            if stream.recoveries > 0 {
-                writeln!(out, "  {}: LOST and found again {}", stream.info.name(), times(stream.recoveries))?;
-            }
-            if stream.unrecorded > 0 {
-                writeln!(out, "  {}: {} NOT RECORDED", stream.info.name(), stream.unrecorded)?;
-            }
-        }
+        put_losses(&mut out, verdict)?;
         if let Some(stream) = verdict.streams.first() {
             writeln!(out, "  {}", lag(stream))?;
         }
@@ -214,6 +168,65 @@ impl View {
         writeln!(out, "  recording: {} ({}, {state})", verdict.path.display(), bytes(verdict.file_bytes))?;
         Ok(out)
     }
+}
+
+/// How long samples were on their way, whether any is missing, and how they travelled.
+/// One line for where nothing can be repainted.
+fn line(elapsed: f64, reading: &Reading, tally: Tally) -> String {
+    format!(
+        "{elapsed:5.1} s: {} samples, {}, lag p50 {} p99 {}, {}, {}\n",
+        thousands(reading.sample_count),
+        rate(reading),
+        time(reading.lag_p50),
+        time(reading.lag_p99),
+        plural(reading.gap_count as usize, "gap"),
+        judgement(tally).0,
+    )
+}
+
+fn row(stream: &RecordingStream, tally: Tally) -> Vec<Cell> {
+    let reading = &stream.reading;
+    let (judged, look) = match stream.phase {
+        Phase::Connecting | Phase::Recording => judgement(tally),
+        Phase::Unreadable => ("NOT READABLE".to_owned(), Look::Wrong),
+        Phase::Recovering | Phase::Lost => ("CONNECTION LOST".to_owned(), Look::Wrong),
+    };
+    let gaps = match reading.gap_count {
+        0 => Cell::from("none"),
+        count => Cell::looking(Look::Wrong, format!("{count}")),
+    };
+    vec![
+        stream.info.name().to_string_lossy().into(),
+        thousands(reading.sample_count).into(),
+        rate(reading).into(),
+        time(reading.lag_p50).into(),
+        time(reading.lag_p99).into(),
+        time(reading.lag_max).into(),
+        gaps,
+        Cell::looking(look, judged),
+    ]
+}
+
+/// What did not arrive as it was sent, and what was not recorded.
+fn put_losses(out: &mut String, verdict: &Verdict) -> core::fmt::Result {
+    for (tally, what) in verdict.tallies.iter().zip(["samples", "markers"]) {
+        if tally.missing + tally.wrong > 0 {
+            writeln!(out, "  {what}: {} MISSING, {} WRONG", tally.missing, tally.wrong)?;
+        }
+    }
+    let dropped = verdict.sent.dropped;
+    if dropped > 0 {
+        writeln!(out, "  {dropped} DROPPED by the sender, because this process was too slow")?;
+    }
+    for stream in &verdict.streams {
+        if stream.recoveries > 0 {
+            writeln!(out, "  {}: LOST and found again {}", stream.info.name(), times(stream.recoveries))?;
+        }
+        if stream.unrecorded > 0 {
+            writeln!(out, "  {}: {} NOT RECORDED", stream.info.name(), stream.unrecorded)?;
+        }
+    }
+    Ok(())
 }
 
 /// How long samples were on their way, whether any is missing, and how they travelled.

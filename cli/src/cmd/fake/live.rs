@@ -156,20 +156,29 @@ impl Fake {
             is_sent.then(|| signal.push_chunk_stamped(&values, &stamps, Flush::Now))
         };
         self.made = end;
-        let wrong = |error| Problem::with(self.signal.info().name(), error);
-        pushed.transpose().map_err(wrong)?;
+        pushed.transpose().map_err(|error| self.wrong(error))?;
         if is_sent {
             self.sent += stamps.len() as u64;
         } else {
             self.dropped += stamps.len() as u64;
         }
+        self.send_markers(began)
+    }
+
+    fn send_markers(&mut self, began: f64) -> Result<(), Problem> {
         for moment in self.source.take_moments() {
             let stamp = self.stamp(moment.sample, began);
             if let Some(markers) = &self.markers {
-                markers.push_strings(&[moment.what.as_bytes()], stamp, Flush::Now).map_err(wrong)?;
+                markers
+                    .push_strings(&[moment.what.as_bytes()], stamp, Flush::Now)
+                    .map_err(|error| self.wrong(error))?;
             }
         }
         Ok(())
+    }
+
+    fn wrong(&self, error: schwann::Error) -> Problem {
+        Problem::with(self.signal.info().name(), error)
     }
 
     fn stamp(&self, sample: u64, began: f64) -> f64 {

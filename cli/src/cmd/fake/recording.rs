@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use schwann_proto::stream::ChannelFormat;
-use schwann_xdf::{Options, PushError, StreamWriter, Writer, patiently};
+use schwann_xdf::{AddStreamError, Options, PushError, StreamWriter, Writer, patiently};
 
 use super::Arguments;
 use super::fault::{Fault, Faults};
@@ -18,46 +18,40 @@ use crate::signal::{Kind, Source, Spec};
 pub(super) fn write(arguments: &Arguments, output: &Path) -> Outcome {
     let seconds = arguments.seconds.unwrap_or(USUAL_SECONDS);
     let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
+    let has_faults = !arguments.fault.is_empty();
     let mut options = Options::default();
-    if !arguments.fault.is_empty() {
+    if has_faults {
         options.flush_every = Duration::from_millis(1);
     }
     let writer = Writer::create(output, options).map_err(|error| wrong(&error))?;
-    let mut fakes = Vec::new();
-    for (place, &spec) in (0_u64..).zip(&arguments.streams) {
-        fakes.push(
-            Fake::new(&writer, spec, arguments.seed.wrapping_add(place), &arguments.fault)
-                .map_err(|error| wrong(&error))?,
-        );
-    }
+    let mut fakes = Fake::all(&writer, arguments).map_err(|error| wrong(&error))?;
     let mut progress = Progress::new("writing");
-    let per_second: u64 = arguments
-        .streams
-        .iter()
-        .map(|spec| {
-            spec.rate as u64 * spec.channel_count as u64 * spec.format.value_size().unwrap_or(4) as u64
-        })
-        .sum();
+    let per_second = bytes_per_second(&arguments.streams);
     for second in 0..seconds {
-        for fake in &mut fakes {
-            fake.add_second(second).map_err(|error| wrong(&error))?;
-        }
+        fakes.iter_mut().try_for_each(|fake| fake.add_second(second)).map_err(|error| wrong(&error))?;
         // Faults of clocks show in the measurements between the samples. So both must be in the file as they come.
-        while !arguments.fault.is_empty()
-            && writer.health().backlog_bytes > 0
-            && writer.health().failure.is_none()
-        {
-            thread::yield_now();
+        if has_faults {
+            wait_until_written(&writer);
         }
-        for fake in &fakes {
-            fake.measure(second).map_err(|error| wrong(&error))?;
-        }
+        fakes.iter().try_for_each(|fake| fake.measure(second)).map_err(|error| wrong(&error))?;
         progress.show(per_second * u64::from(second), per_second * u64::from(seconds));
     }
     let summary = writer.finish().map_err(|error| wrong(&error))?;
     progress.clear();
     writeln!(io::stdout(), "{}: {}", output.display(), bytes(summary.file_bytes))?;
     Ok(Exit::Good)
+}
+
+/// About the bytes that the samples of one second take.
+fn bytes_per_second(streams: &[Spec]) -> u64 {
+    let size = |spec: &Spec| spec.format.value_size().unwrap_or(4) as u64;
+    streams.iter().map(|spec| spec.rate as u64 * spec.channel_count as u64 * size(spec)).sum()
+}
+
+fn wait_until_written(writer: &Writer) {
+    while writer.health().backlog_bytes > 0 && writer.health().failure.is_none() {
+        thread::yield_now();
+    }
 }
 
 /// One made-up stream, with its markers if it has any.
@@ -73,12 +67,17 @@ struct Fake {
 }
 
 impl Fake {
-    fn new(
-        writer: &Writer,
-        spec: Spec,
-        seed: u64,
-        faults: &[Fault],
-    ) -> Result<Self, schwann_xdf::AddStreamError> {
+    /// One for each stream that is asked for.
+    fn all(writer: &Writer, arguments: &Arguments) -> Result<Vec<Self>, AddStreamError> {
+        let numbered = (0_u64..).zip(&arguments.streams);
+        numbered
+            .map(|(place, &spec)| {
+                Self::new(writer, spec, arguments.seed.wrapping_add(place), &arguments.fault)
+            })
+            .collect()
+    }
+
+    fn new(writer: &Writer, spec: Spec, seed: u64, faults: &[Fault]) -> Result<Self, AddStreamError> {
         let faults = Faults::new(faults);
         let source = Source::new(spec, seed);
         let signal = writer.add_stream(&signal_xml(spec, source.labels()))?;
@@ -116,6 +115,11 @@ impl Fake {
             }
         }
         self.made = until.max(self.made);
+        self.add_markers(rate)
+    }
+
+    /// Adds the markers of what the samples were made with.
+    fn add_markers(&mut self, rate: f64) -> Result<(), PushError> {
         for moment in self.source.take_moments() {
             if let Some(markers) = &self.markers {
                 patiently(|| markers.push_text(&[self.stamp(moment.sample, rate)], &[moment.what]))?;

@@ -197,18 +197,7 @@ impl Mirror {
             self.timeline.append(signal.stamps());
             self.sample_count += signal.count() as u64;
         }
-        let mut is_another_clock = false;
-        while let Some(event) = signal.next_event() {
-            match event {
-                StreamEvent::ClockReset => is_another_clock = true,
-                StreamEvent::OtherDevice => {
-                    eprintln!("schwann: {} comes from another device than before", signal.name());
-                }
-                StreamEvent::Recovering => eprintln!("schwann: {} went away; looking for it", signal.name()),
-                _ => {}
-            }
-        }
-        if is_another_clock {
+        if has_another_clock(signal) {
             // Earlier markers belong to earlier samples, even if the new clock says
             // otherwise.
             self.place_markers(Duration::ZERO, stop)?;
@@ -255,6 +244,22 @@ impl Mirror {
         self.event_count += events.len() as u64;
         self.sink.put_events(events, stop)
     }
+}
+
+/// Says what happened to a stream, and returns whether it has another clock now.
+fn has_another_clock(signal: &Signal) -> bool {
+    let mut is_another_clock = false;
+    while let Some(event) = signal.next_event() {
+        match event {
+            StreamEvent::ClockReset => is_another_clock = true,
+            StreamEvent::OtherDevice => {
+                eprintln!("schwann: {} comes from another device than before", signal.name());
+            }
+            StreamEvent::Recovering => eprintln!("schwann: {} went away; looking for it", signal.name()),
+            _ => {}
+        }
+    }
+    is_another_clock
 }
 
 /// An event at a sample of the acquisition.

@@ -2,10 +2,11 @@
 
 use core::time::Duration;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schwann_fieldtrip::recording::{Recording, record_buffer};
-use schwann_fieldtrip::{Access, Address, Buffer, Capacity, Limits, Policy, Server};
+use schwann_fieldtrip::{Access, Address, Buffer, Capacity, Limits, Policy, Server, Tap};
+use schwann_recorder::Stop;
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
@@ -67,14 +68,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     match tap {
         None => while !stop.wait(Duration::from_secs(3600)) {},
-        Some((tap, folder)) => {
-            let wrong = |error| Problem::Failed(format!("{error}"));
-            let mut recording = Recording::create(folder).map_err(wrong)?;
-            record_buffer(&tap, &mut recording, stop.flag()).map_err(wrong)?;
-            recording.finish().map_err(wrong)?;
-        }
+        Some((tap, folder)) => record(&tap, folder, &stop)?,
     }
     Ok(Exit::Good)
+}
+
+/// Records what clients put, until Ctrl-C.
+fn record(tap: &Tap, folder: &Path, stop: &Stop) -> Result<(), Problem> {
+    let wrong = |error| Problem::Failed(format!("{error}"));
+    let mut recording = Recording::create(folder).map_err(wrong)?;
+    record_buffer(tap, &mut recording, stop.flag()).map_err(wrong)?;
+    recording.finish().map_err(wrong)
 }
 
 /// What a slow disk may leave waiting.

@@ -115,12 +115,6 @@ impl Lab {
 fn row(state: &StreamState, verdict: Verdict) -> Vec<Cell> {
     let (info, reading) = (&state.info, &state.reading);
     let text = |text: &schwann_proto::wire::xml::Text| Cell::from(text.to_string_lossy());
-    let rate = match (reading.rate, info.nominal_rate()) {
-        (None, 0.0) => "irregular".to_owned(),
-        (None, nominal) => format!("? of {nominal} Hz"),
-        (Some(rate), 0.0) => format!("{rate:.1} Hz, irregular"),
-        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
-    };
     let gaps = match reading.gap_count {
         0 => Cell::from(if info.nominal_rate() == 0.0 { "-" } else { "none" }),
         count => Cell::looking(Look::Wrong, format!("{count} ({})", thousands(reading.missing))),
@@ -130,7 +124,41 @@ fn row(state: &StreamState, verdict: Verdict) -> Vec<Cell> {
         || "-".to_owned(),
         |clock| format!("{} ± {}", short_time(clock.offset), short_time(clock.uncertainty / 2.0)),
     );
-    let protection = match (state.refusal, state.protection, &state.peer) {
+    vec![
+        text(info.name()),
+        judged(verdict),
+        text(info.stream_type()),
+        format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
+        rate(reading.rate, info.nominal_rate()).into(),
+        text(info.hostname()),
+        reading.lag_p50.map_or_else(|| "-".to_owned(), short_time).into(),
+        gaps,
+        clock.into(),
+        protection(state),
+    ]
+}
+
+fn judged(verdict: Verdict) -> Cell {
+    let look = match verdict {
+        Verdict::Well => Look::Good,
+        Verdict::Waiting | Verdict::Early => Look::Faint,
+        Verdict::Trouble(_) => Look::Wrong,
+    };
+    Cell::looking(look, verdict.to_string())
+}
+
+fn rate(measured: Option<f64>, nominal: f64) -> String {
+    match (measured, nominal) {
+        (None, 0.0) => "irregular".to_owned(),
+        (None, nominal) => format!("? of {nominal} Hz"),
+        (Some(rate), 0.0) => format!("{rate:.1} Hz, irregular"),
+        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
+    }
+}
+
+/// How a stream travels, and from whom.
+fn protection(state: &StreamState) -> Cell {
+    match (state.refusal, state.protection, &state.peer) {
         (Some(_), _, _) => Cell::looking(Look::Wrong, "refused"),
         (None, Some(Protection::Sealed), Some(peer)) => {
             Cell::looking(Look::Good, format!("sealed, {}", peer.statement.name.as_str()))
@@ -138,25 +166,7 @@ fn row(state: &StreamState, verdict: Verdict) -> Vec<Cell> {
         (None, Some(Protection::Sealed), None) => Cell::looking(Look::Good, "sealed"),
         (None, Some(Protection::Plain), _) => Cell::from("plain"),
         (None, None, _) => Cell::from("-"),
-    };
-    let look = match verdict {
-        Verdict::Well => Look::Good,
-        Verdict::Waiting | Verdict::Early => Look::Faint,
-        Verdict::Trouble(_) => Look::Wrong,
-    };
-    let state = Cell::looking(look, verdict.to_string());
-    vec![
-        text(info.name()),
-        state,
-        text(info.stream_type()),
-        format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
-        rate.into(),
-        text(info.hostname()),
-        reading.lag_p50.map_or_else(|| "-".to_owned(), short_time).into(),
-        gaps,
-        clock.into(),
-        protection,
-    ]
+    }
 }
 
 /// An outlet that refuses this computer; nothing else is known of it.

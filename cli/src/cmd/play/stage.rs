@@ -57,33 +57,19 @@ impl Player {
         if recording.headers().is_empty() {
             return Err(Problem::Failed("the recording has no streams".to_owned()));
         }
-        let spans = || recording.headers().iter().filter_map(|header| recording.span(header.id));
-        let begin = spans().map(|span| span.start).fold(f64::INFINITY, f64::min);
-        let end = spans().map(|span| span.end).fold(f64::NEG_INFINITY, f64::max);
-        let within = match stretch.is_whole() {
-            true => f64::NEG_INFINITY..f64::INFINITY,
-            false => begin + stretch.from..begin + stretch.until,
-        };
-        let rates = recording.headers().iter().map(|header| header.nominal_rate);
-        let pause = rates.filter(|&rate| rate > 0.0).map(f64::recip).fold(PAUSE_MAX, f64::min);
+        let (within, end) = range(&recording, stretch);
         let tape = |header: &StreamHeader| Tape::open(&recording, location, header.id, &within);
         let mut tapes = recording.headers().iter().map(tape).collect::<Result<Vec<_>, _>>()?;
-        let mut first = f64::INFINITY;
-        for tape in &mut tapes {
-            first = first.min(tape.due()?);
-        }
-        if first == f64::INFINITY {
-            return Err(Problem::with(
-                location.path().display(),
-                "it has no sample between --from and --until",
-            ));
-        }
+        let first = first_due(&mut tapes)?.ok_or_else(|| {
+            Problem::with(location.path().display(), "it has no sample between --from and --until")
+        })?;
         let alone = tapes.len() == 1;
         let streams = recording.headers().iter().zip(tapes);
         let streams = streams
             .map(|(header, tape)| Stream::new(header, tape, name.map(|name| (name, alone)), speed, config))
             .collect::<Result<Vec<_>, _>>()?;
         let (location, last) = (location.clone(), end.min(within.end));
+        let pause = pause(&recording);
         Ok(Self { location, recording, within, streams, speed, first, last, began: 0.0, pause })
     }
 
@@ -154,6 +140,33 @@ impl Player {
             receivers: stream.outlet.consumer_count(),
         })
     }
+}
+
+/// What is played, and where the recording ends, in seconds on the recorder's clock.
+fn range(recording: &IndexedRecording<Source>, stretch: Stretch) -> (Range<f64>, f64) {
+    let spans = || recording.headers().iter().filter_map(|header| recording.span(header.id));
+    let begin = spans().map(|span| span.start).fold(f64::INFINITY, f64::min);
+    let end = spans().map(|span| span.end).fold(f64::NEG_INFINITY, f64::max);
+    let within = match stretch.is_whole() {
+        true => f64::NEG_INFINITY..f64::INFINITY,
+        false => begin + stretch.from..begin + stretch.until,
+    };
+    (within, end)
+}
+
+/// When the first sample of all is due; nothing if there is none.
+fn first_due(tapes: &mut [Tape]) -> Result<Option<f64>, Problem> {
+    let mut first = f64::INFINITY;
+    for tape in tapes {
+        first = first.min(tape.due()?);
+    }
+    Ok((first != f64::INFINITY).then_some(first))
+}
+
+/// From the last sample of a round to the first of the next: an interval of the fastest stream, but no more than [`PAUSE_MAX`].
+fn pause(recording: &IndexedRecording<Source>) -> f64 {
+    let rates = recording.headers().iter().map(|header| header.nominal_rate);
+    rates.filter(|&rate| rate > 0.0).map(f64::recip).fold(PAUSE_MAX, f64::min)
 }
 
 /// A stretch of a recording, in seconds from its first sample.

@@ -69,19 +69,25 @@ impl Keyboard {
 
 /// Takes in a key. While a note is being typed, keys are its text.
 fn take(note: &mut Option<Vec<u8>>, key: u8) -> Option<Wish> {
-    let Some(text) = note else {
-        return match key {
-            b'r' => Some(Wish::Start),
-            b's' => Some(Wish::Stop),
-            b'n' => Some(Wish::NextRun),
-            b'q' => Some(Wish::Quit),
-            b'a' => {
-                *note = Some(Vec::new());
-                None
-            }
-            _ => None,
-        };
-    };
+    if note.is_some() {
+        return take_text(note, key);
+    }
+    match key {
+        b'r' => Some(Wish::Start),
+        b's' => Some(Wish::Stop),
+        b'n' => Some(Wish::NextRun),
+        b'q' => Some(Wish::Quit),
+        b'a' => {
+            *note = Some(Vec::new());
+            None
+        }
+        _ => None,
+    }
+}
+
+/// Takes in a key of a note.
+fn take_text(note: &mut Option<Vec<u8>>, key: u8) -> Option<Wish> {
+    let text = note.as_mut()?;
     match key {
         b'\r' | b'\n' => {
             let text = String::from_utf8_lossy(text).trim().to_owned();

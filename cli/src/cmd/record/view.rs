@@ -1,5 +1,7 @@
 //! What a recording shows of itself.
 
+mod json;
+
 use core::net::SocketAddr;
 use std::io::{self, Stdout, Write as _};
 use std::path::PathBuf;
@@ -8,7 +10,7 @@ use std::time::Instant;
 use schwann::security::Explained;
 use schwann_recorder::control::{Ended, Progress};
 use schwann_recorder::{Forecast, Phase, RecordingStream, Trouble, Unmatched, Unseen, Verdict};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::Door;
 use crate::cmd::survey::bytes;
@@ -119,7 +121,7 @@ impl View {
         }
         self.next_line = elapsed + if self.json { 1.0 } else { LINE_EVERY };
         if self.json {
-            return writeln!(io::stdout(), "{}", json(scene));
+            return writeln!(io::stdout(), "{}", json::of(scene));
         }
         let text = self.line(scene, elapsed) + &scene.remarks();
         self.screen.paint(&text)
@@ -148,7 +150,7 @@ impl View {
     /// Says how it went.
     pub(super) fn conclude(&mut self, scene: &Scene, lost_required: bool) -> io::Result<()> {
         if self.json {
-            let mut last = json(scene);
+            let mut last = json::of(scene);
             last["finished"] = true.into();
             last["required_lost"] = lost_required.into();
             return writeln!(io::stdout(), "{last}");
@@ -254,16 +256,8 @@ impl Scene {
                 thousands(self.left_out as u64)
             )
         });
-        let short = self.forecast.filter(Forecast::is_short).map(|forecast| {
-            let left = forecast.seconds_left.map(|left| format!(", {} at this rate", roughly(left)));
-            let free = bytes(forecast.free_bytes);
-            format!(
-                "the DISK is nearly full: {free} left{}; make room, or stop and record elsewhere",
-                left.unwrap_or_default()
-            )
-        });
         explained
-            .chain(short)
+            .chain(self.forecast.filter(Forecast::is_short).map(nearly_full))
             .chain(unmatched)
             .chain(unseen)
             .chain(self.admitted.iter().cloned())
@@ -271,6 +265,16 @@ impl Scene {
             .map(|line| format!("  {}\n", printable(&line)))
             .collect()
     }
+}
+
+/// Why a recording may end soon.
+fn nearly_full(forecast: Forecast) -> String {
+    let left = forecast.seconds_left.map(|left| format!(", {} at this rate", roughly(left)));
+    let free = bytes(forecast.free_bytes);
+    format!(
+        "the DISK is nearly full: {free} left{}; make room, or stop and record elsewhere",
+        left.unwrap_or_default()
+    )
 }
 
 fn unmatched_row(unmatched: &Unmatched) -> Vec<Cell> {
@@ -329,61 +333,6 @@ fn state(stream: &RecordingStream, verdict: Verdict) -> Cell {
 /// Whether a stream is in trouble that no other cell of its row tells.
 fn is_told(verdict: Verdict) -> bool {
     verdict.trouble().is_some_and(|trouble| !matches!(trouble, Trouble::Gaps { .. }))
-}
-
-fn json(scene: &Scene) -> Value {
-    let streams: Vec<_> = scene
-        .streams
-        .iter()
-        .zip(&scene.verdicts)
-        .map(|(stream, verdict)| {
-            let (info, reading) = (&stream.info, &stream.reading);
-            json!({
-                "name": info.name().to_string_lossy(),
-                "type": info.stream_type().to_string_lossy(),
-                "uid": info.uid().to_string_lossy(),
-                "phase": match stream.phase {
-                    Phase::Connecting => "connecting",
-                    Phase::Recording => "recording",
-                    Phase::Recovering => "recovering",
-                    Phase::Lost => "lost",
-                    Phase::Unreadable => "unreadable",
-                },
-                "sample_count": reading.sample_count,
-                "rate": reading.rate,
-                "lag_p50": reading.lag_p50,
-                "lag_p99": reading.lag_p99,
-                "gap_count": reading.gap_count,
-                "missing": reading.missing,
-                "recoveries": stream.recoveries,
-                "away_seconds": stream.away_seconds,
-                "verdict": verdict.word(),
-                "trouble": verdict.trouble().map(|trouble| trouble.to_string()),
-                "explanation": verdict.trouble().and_then(Trouble::explained),
-                "unrecorded": stream.unrecorded,
-            })
-        })
-        .collect();
-    json!({
-        "file": scene.idle.is_none().then(|| scene.path.display().to_string()),
-        "file_bytes": scene.file_bytes,
-        "seconds": scene.seconds,
-        "remote": scene.idle.and_then(|(remote, _)| remote).map(|address| address.to_string()),
-        "files_before": scene.complete_count,
-        "disk": {
-            "free_bytes": scene.forecast.map(|forecast| forecast.free_bytes),
-            "seconds_left": scene.forecast.and_then(|forecast| forecast.seconds_left),
-        },
-        "streams": streams,
-        "not_recorded": scene.left_out,
-        "unmatched": scene.unmatched.iter().map(unmatched_json).collect::<Vec<_>>(),
-        "in_the_clear": scene.admitted,
-        "unseen": scene.unseen.iter().map(|one| printable(&one.to_string()).into_owned()).collect::<Vec<_>>(),
-    })
-}
-
-fn unmatched_json(unmatched: &Unmatched) -> Value {
-    json!({ "query": unmatched.query, "nearest": unmatched.nearest, "found": unmatched.found })
 }
 
 const COLUMNS: [Column; 7] = [

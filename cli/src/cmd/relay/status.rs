@@ -17,7 +17,7 @@ use super::{default_journal, failed, history};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::hubs::{backlog_json, by_wall_json, receipts_json};
 use crate::lab;
-use crate::table::{Align, Table};
+use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Destination, Palette, plural};
 
 /// Show what goes through a hub: streams, sites, backlog, and who has receipted how far.
@@ -53,25 +53,7 @@ pub(super) fn run(arguments: &Status) -> Outcome {
     let hub = super::hub(arguments.hub.as_ref(), &config)?;
     let far = Far::open(&hub, &access, history(&config)?, Wanted::Live);
     let mut far = far.map_err(|error| Problem::with("relay", error))?;
-    let begun = Instant::now();
-    let listen = crate::stop::seconds_or_forever(arguments.seconds);
-    let mut problem = Some(HubProblem::Silent(String::from("it has not answered yet")));
-    // Over a slow line the hub, and then a key, may come later: nothing is said to be absent before.
-    let is_unsure = |far: &Far| {
-        let none = shown(far.runs().values(), &arguments.queries).is_empty();
-        none && (!far.has_read() || !far.runs().is_empty())
-    };
-    while begun.elapsed() < listen
-        || (problem.is_none() && is_unsure(&far) && begun.elapsed() < listen.saturating_add(LATE))
-    {
-        for news in far.hear(HEAR) {
-            match news {
-                News::Connected => problem = None,
-                News::Disconnected(why) => problem = Some(why),
-                _ => {}
-            }
-        }
-    }
+    let problem = listen(&mut far, arguments);
     let edges = read_statuses(&arguments.journal.clone().unwrap_or_else(default_journal));
     let runs = shown(far.runs().values(), &arguments.queries);
     let is_well = problem.is_none() && edges.iter().all(is_edge_well);
@@ -90,6 +72,30 @@ pub(super) fn run(arguments: &Status) -> Outcome {
         }
     }
     Ok(if is_well { Exit::Good } else { Exit::Found })
+}
+
+/// Hears the hub for the time that is asked for; what is wrong with the connection at the end of it.
+fn listen(far: &mut Far, arguments: &Status) -> Option<HubProblem> {
+    let begun = Instant::now();
+    let listen = crate::stop::seconds_or_forever(arguments.seconds);
+    let mut problem = Some(HubProblem::Silent(String::from("it has not answered yet")));
+    // Over a slow line the hub, and then a key, may come later: nothing is said to be absent before.
+    let is_unsure = |far: &Far| {
+        let none = shown(far.runs().values(), &arguments.queries).is_empty();
+        none && (!far.has_read() || !far.runs().is_empty())
+    };
+    while begun.elapsed() < listen
+        || (problem.is_none() && is_unsure(far) && begun.elapsed() < listen.saturating_add(LATE))
+    {
+        for news in far.hear(HEAR) {
+            match news {
+                News::Connected => problem = None,
+                News::Disconnected(why) => problem = Some(why),
+                _ => {}
+            }
+        }
+    }
+    problem
 }
 
 /// The latest run of each stream of a device, if it is wanted: the hub tells of those of 90 days.
@@ -115,38 +121,32 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
         writeln!(out, "hub        {problem}")?;
     }
     let palette = Palette::of(Destination::of(&io::stdout()));
-    let columns = [
-        ("STREAM", Align::Left, 0),
-        ("TYPE", Align::Left, 3),
-        ("SITE", Align::Left, 0),
-        ("LATEST", Align::Right, 0),
-        ("BACKLOG", Align::Right, 1),
-        ("RECEIPTS", Align::Left, 2),
-    ];
-    let mut table = Table::new(&columns);
-    for run in runs {
-        let (name, kind) = named(run);
-        let receipts: Vec<_> = run.receipts().iter().filter_map(receipted).collect();
-        let latest = match run.newest() {
-            _ if run.is_revoked() => String::from("revoked"),
-            None => String::from("silent"),
-            Some(block) if run.goes_on() => block.to_string(),
-            Some(block) => format!("{block}, may be old"),
-        };
-        table.push(vec![
-            name.into(),
-            kind.into(),
-            run.device().into(),
-            latest.into(),
-            edge_of(run, edges).map_or_else(|| far_backlog(run), backlog).into(),
-            if receipts.is_empty() { "none".into() } else { receipts.join(", ").into() },
-        ]);
-    }
+    let mut table = Table::new(&COLUMNS);
+    runs.iter().for_each(|run| table.push(row(run, edges)));
     write!(out, "{}", table.text(palette, None))?;
     for edge in edges.iter().filter(|edge| !is_edge_well(edge)) {
         writeln!(out, "{}: {}", edge["name"].as_str().unwrap_or_default(), edge_trouble(edge))?;
     }
     Ok(())
+}
+
+fn row(run: &FarRun, edges: &[Value]) -> Vec<Cell> {
+    let (name, kind) = named(run);
+    let receipts: Vec<_> = run.receipts().iter().filter_map(receipted).collect();
+    let latest = match run.newest() {
+        _ if run.is_revoked() => String::from("revoked"),
+        None => String::from("silent"),
+        Some(block) if run.goes_on() => block.to_string(),
+        Some(block) => format!("{block}, may be old"),
+    };
+    vec![
+        name.into(),
+        kind.into(),
+        run.device().into(),
+        latest.into(),
+        edge_of(run, edges).map_or_else(|| far_backlog(run), backlog).into(),
+        if receipts.is_empty() { "none".into() } else { receipts.join(", ").into() },
+    ]
 }
 
 /// Why no stream is shown.
@@ -272,6 +272,14 @@ fn clock_json(clock: ClockBound) -> Value {
     })
 }
 
+const COLUMNS: [Column; 6] = [
+    ("STREAM", Align::Left, 0),
+    ("TYPE", Align::Left, 3),
+    ("SITE", Align::Left, 0),
+    ("LATEST", Align::Right, 0),
+    ("BACKLOG", Align::Right, 1),
+    ("RECEIPTS", Align::Left, 2),
+];
 /// How much longer it listens while nothing is there and something may come.
 const LATE: Duration = Duration::from_secs(15);
 const HEAR: Duration = Duration::from_millis(100);

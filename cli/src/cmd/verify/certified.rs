@@ -70,20 +70,7 @@ impl Certified {
             Self::Worthless(why) => return vec![format!("certificate NOT ACCEPTED: {why}")],
             Self::Read(read, standing) => (read, standing),
         };
-        let mut out = Vec::new();
-        match &read.signer {
-            None => out.push("certificate: UNSIGNED: it finds accidents, and no forger".to_owned()),
-            Some(signer) => {
-                let whose = match signer.standing {
-                    LabStanding::Ours => "of this lab".to_owned(),
-                    _ => format!("of a lab that this computer is no member of: compare {}", signer.lab),
-                };
-                out.push(format!(
-                    "certificate: signed by {} (certificate {}) {whose}",
-                    signer.name, signer.serial
-                ));
-            }
-        }
+        let mut out = vec![signed(read)];
         for said in &read.endorsements {
             out.push(format!("{}: {}, vouched for by {}", said.meaning, said.name, said.device.name));
         }
@@ -100,9 +87,8 @@ impl Certified {
             Standing::Parts { proven, changed } => {
                 let sum: u64 = proven.iter().map(|(from, to)| to - from).sum();
                 out.push(format!("{} are what it certifies", bytes(sum)));
-                out.extend(
-                    changed.iter().map(|(from, to)| format!("NOT CERTIFIED: from byte {from} to {to}")),
-                );
+                let changed = changed.iter();
+                out.extend(changed.map(|(from, to)| format!("NOT CERTIFIED: from byte {from} to {to}")));
             }
         }
         out
@@ -132,6 +118,19 @@ impl Certified {
             "not_certified": changed,
         })
     }
+}
+
+/// What the file was made from, if it is no recording itself.
+/// Who signed it, and whether that is somebody of our lab.
+fn signed(read: &Certificate) -> String {
+    let Some(signer) = &read.signer else {
+        return "certificate: UNSIGNED: it finds accidents, and no forger".to_owned();
+    };
+    let whose = match signer.standing {
+        LabStanding::Ours => "of this lab".to_owned(),
+        _ => format!("of a lab that this computer is no member of: compare {}", signer.lab),
+    };
+    format!("certificate: signed by {} (certificate {}) {whose}", signer.name, signer.serial)
 }
 
 /// What the file was made from, if it is no recording itself.

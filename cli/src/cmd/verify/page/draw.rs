@@ -32,17 +32,8 @@ pub(super) fn timeline(bars: &[Bar]) -> String {
         put_text(&mut out, 0.0, y + 15.0, &shortened(&bar.name));
         if bar.to < begin || bar.from > end {
             put_text(&mut out, LEFT, y + 15.0, "on another clock");
-            continue;
-        }
-        let (from, to) = (place(bar.from), place(bar.to));
-        put_box(&mut out, [from, y + 5.0, (to - from).max(1.0), ROW - 10.0], "#2da44e");
-        // Gaps in one column are one box.
-        let mut drawn = f64::NEG_INFINITY;
-        for [from, to] in bar.gaps.iter().map(|gap| gap.map(place)) {
-            if to > drawn && from.is_finite() && to.is_finite() {
-                put_box(&mut out, [from, y + 3.0, (to - from).max(1.0), ROW - 6.0], "#cf222e");
-                drawn = to.max(from + 1.0);
-            }
+        } else {
+            put_bar(&mut out, bar, y, place);
         }
     }
     put_text(&mut out, LEFT, height - 6.0, "0 s");
@@ -53,6 +44,20 @@ pub(super) fn timeline(bars: &[Bar]) -> String {
         time(end - begin)
     );
     out + "</svg>\n"
+}
+
+/// The bar of one stream, with its gaps; `place` says where a time is.
+fn put_bar(out: &mut String, bar: &Bar, y: f64, place: impl Fn(f64) -> f64 + Copy) {
+    let (from, to) = (place(bar.from), place(bar.to));
+    put_box(out, [from, y + 5.0, (to - from).max(1.0), ROW - 10.0], "#2da44e");
+    // Gaps in one column are one box.
+    let mut drawn = f64::NEG_INFINITY;
+    for [from, to] in bar.gaps.iter().map(|gap| gap.map(place)) {
+        if to > drawn && from.is_finite() && to.is_finite() {
+            put_box(out, [from, y + 3.0, (to - from).max(1.0), ROW - 6.0], "#cf222e");
+            drawn = to.max(from + 1.0);
+        }
+    }
 }
 
 /// A line through points, with its range beside it.

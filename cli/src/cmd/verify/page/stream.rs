@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use schwann_recorder::{Finding, Limits};
-use schwann_xdf::{ClockMap, StreamSurvey};
+use schwann_xdf::{ClockMap, ClockOffset, StreamSurvey};
 
 use super::draw::{curve, histogram};
 use super::{has, put_more, text, time};
@@ -105,13 +105,16 @@ fn put_clock(out: &mut String, stream: &StreamSurvey) {
             );
         }
     }
-    let first = stream.offsets.first().map_or(0.0, |one| one.offset);
-    let points: Vec<_> =
-        stream.offsets.iter().map(|one| [one.collected, (one.offset - first) * 1e3]).collect();
+    put_offsets(out, &stream.offsets);
+}
+
+/// The measurements of a clock, and what a steady drift does not explain of them.
+fn put_offsets(out: &mut String, offsets: &[ClockOffset]) {
+    let first = offsets.first().map_or(0.0, |one| one.offset);
+    let points: Vec<_> = offsets.iter().map(|one| [one.collected, (one.offset - first) * 1e3]).collect();
     out.push_str(&curve("Offset of its clock against the first measurement", "ms", &points));
-    let mut line = ClockMap::fit(&stream.offsets);
-    let left: Vec<_> = stream
-        .offsets
+    let mut line = ClockMap::fit(offsets);
+    let left: Vec<_> = offsets
         .iter()
         .map(|one| [one.collected, (one.offset - (line.place(one.collected) - one.collected)) * 1e3])
         .collect();
