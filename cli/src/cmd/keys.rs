@@ -11,6 +11,7 @@ use schwann::security::keys::{keep_from_swap, read_list};
 use schwann_recorder::Selector;
 use schwann_session::keystore::Kind;
 use schwann_session::{Certificate, DeviceKey, DeviceName, Lab, RevocationList, UnixSeconds};
+use zeroize::Zeroizing;
 
 use crate::exit::{Outcome, Problem};
 
@@ -291,9 +292,9 @@ impl Keys {
     }
 
     /// The discovery key that belongs to the revocation list.
-    fn discovery(&self, lab: &Lab) -> Result<[u8; 32], Problem> {
+    fn discovery(&self, lab: &Lab) -> Result<Zeroizing<[u8; 32]>, Problem> {
         let (_, key) = read_list(&self.folder, lab).map_err(failed)?;
-        Ok(*key)
+        Ok(key)
     }
 
     /// Refuses what makes no sense on a machine of no lab.

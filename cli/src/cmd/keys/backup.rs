@@ -89,7 +89,7 @@ impl Keys {
         let authority = self.authority()?;
         let (lab, _turn) = (authority.lab(), self.turn()?);
         let backup = Backup {
-            discovery: self.discovery(&lab)?.into(),
+            discovery: self.discovery(&lab)?,
             last_serial: self.last_serial()?,
             afterwards,
             issued: self.certificates(&lab)?,

@@ -10,6 +10,7 @@ use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{
     AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy, envelope,
 };
+use zeroize::Zeroizing;
 
 use super::text::{self, Membership, Secret};
 use super::{DAY, Keys, OWN_DAYS, device_name, device_of, failed, is_new, now, passphrase, statement};
@@ -266,7 +267,7 @@ impl Keys {
         let bundle = Bundle {
             certificate: self.certificate()?,
             device: device_of(&seed)?,
-            discovery: self.discovery(&lab)?.into(),
+            discovery: self.discovery(&lab)?,
             revoked: self.revoked(&lab)?,
             lab,
         };
@@ -335,11 +336,11 @@ impl Keys {
 /// The keys of the machine on which a lab is founded.
 fn first_member(authority: &AuthorityKey, name: &str) -> Result<Bundle, Problem> {
     let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
-    let mut discovery_key = [0; 32];
-    getrandom::fill(&mut discovery_key).map_err(failed)?;
-    let revoked = RevocationList::sign(authority, 1, now(), &discovery_key, &[]).map_err(failed)?;
+    let mut discovery = Zeroizing::new([0; 32]);
+    getrandom::fill(discovery.as_mut_slice()).map_err(failed)?;
+    let revoked = RevocationList::sign(authority, 1, now(), &discovery, &[]).map_err(failed)?;
     let certificate = authority.certify(statement(device.public(), name, 1, OWN_DAYS, Roles::BOTH)?);
-    Ok(Bundle { certificate, device, discovery: discovery_key.into(), lab: authority.lab(), revoked })
+    Ok(Bundle { certificate, device, discovery, lab: authority.lab(), revoked })
 }
 
 /// Opens what was sealed for this machine's key.

@@ -59,7 +59,7 @@ impl Keys {
         let statement = statement(device.public(), name, self.next_serial()?, OWN_DAYS, Roles::BOTH)?;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;
-        let (discovery, revoked) = (self.discovery(&lab)?.into(), self.revoked(&lab)?);
+        let (discovery, revoked) = (self.discovery(&lab)?, self.revoked(&lab)?);
         let bundle = Bundle { certificate, device, discovery, lab, revoked };
         store::install(&self.folder, &bundle, passphrase).map_err(failed)
     }

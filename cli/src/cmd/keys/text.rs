@@ -29,7 +29,7 @@ pub(super) fn parse_request(text: &str) -> Option<(PublicKey, String)> {
 pub(super) struct Membership {
     pub(super) lab: Lab,
     pub(super) certificate: Certificate,
-    pub(super) discovery: [u8; 32],
+    pub(super) discovery: Zeroizing<[u8; 32]>,
     pub(super) revoked: RevocationList<Vec<u8>>,
 }
 
@@ -51,7 +51,12 @@ impl Membership {
         let certificate = Certificate::parse(certificate).ok()?;
         certificate.verify(&lab).ok()?;
         let revoked = RevocationList::parse(revoked.to_vec(), &lab).ok()?;
-        revoked.commits_to(discovery).then_some(Self { lab, certificate, discovery: *discovery, revoked })
+        revoked.commits_to(discovery).then_some(Self {
+            lab,
+            certificate,
+            discovery: Zeroizing::new(*discovery),
+            revoked,
+        })
     }
 }
 

@@ -119,7 +119,7 @@ impl Keys {
             other.entries().chain(forgotten.iter().copied()).all(|entry| one.contains(entry))
         };
         if own.number() >= backup.revoked.number() && has_all(&own, &backup.revoked) {
-            return Ok(((own, self.discovery(lab)?.into()), false));
+            return Ok(((own, self.discovery(lab)?), false));
         }
         if backup.revoked.number() > own.number() && has_all(&backup.revoked, &own) {
             return Ok((theirs(), false));
