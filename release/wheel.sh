@@ -17,7 +17,8 @@ find "$built" \( -name 'liblsl.*' -o -name lsl.dll \) -exec cp {} "$library" \;
 case "$target" in
   *-linux-gnu*) compatibility=(--zig --compatibility manylinux2014) ;;
   *-musl) compatibility=(--zig --compatibility musllinux_1_2) RUSTFLAGS="${RUSTFLAGS:-} -Ctarget-feature=-crt-static" ;;
-  *-apple-darwin) compatibility=(--zig) ;;
+  # As in release/build.sh.
+  *-apple-darwin) compatibility=(--zig) RUSTFLAGS="${RUSTFLAGS:-} -Clink-arg=-F$PWD/release/macos" ;;
   *) compatibility=() ;;
 esac
 export RUSTFLAGS="${RUSTFLAGS:-}" MACOSX_DEPLOYMENT_TARGET=11.0
