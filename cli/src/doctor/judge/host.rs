@@ -153,23 +153,24 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
 /// The host lets this computer in at no port.
 fn judge_closed_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
-    let (code, what, fix) = if host.knocks.contains(&Knock::Refused) {
+    if host.knocks.contains(&Knock::Refused) {
         let what = format!(
             "{name} is there, but no program on it sends a stream at the ports that this computer asks."
         );
-        ("no-outlet", what, format!("on {name}: schwann    # shows what is sent there"))
+        let fix = format!("on {name}: schwann    # shows what is sent there");
+        add(findings, Weight::Fault, "no-outlet", what, fix);
     } else if host.knocks.contains(&Knock::Unreachable) {
         let what = format!(
             "There is no way to {name}: it is off, or in a network that this computer does not reach."
         );
-        ("host-unreachable", what, commands::way_to(ip))
+        add(findings, Weight::Fault, "host-unreachable", what, commands::way_to(ip));
     } else {
         let what = format!(
             "{name} does not answer at any port of LSL: it is off, or its firewall swallows everything."
         );
-        ("host-silent", what, format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "tcp")))
-    };
-    add(findings, Weight::Fault, code, what, fix);
+        let fix = format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "tcp"));
+        add(findings, Weight::Fault, "host-silent", what, fix);
+    }
 }
 
 /// The host has streams, and no answer of its own comes by UDP.
