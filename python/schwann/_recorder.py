@@ -38,9 +38,10 @@ class _Finishing:
         self._done = threading.Event()
         thread = threading.Thread(target=self._finish, name="schwann-record")
         # An interpreter that is ending starts no threads. Some of its versions say so, and others wait for ever.
+        if sys.is_finalizing():
+            self._finish()
+            return
         try:
-            if sys.is_finalizing():
-                raise RuntimeError
             thread.start()
         except RuntimeError:
             self._finish()
@@ -52,11 +53,13 @@ class _Finishing:
             self._error = error
         self._done.set()
 
-    def wait(self) -> list[tuple[str, str, int, int]]:
+    def wait(self) -> None:
         # A wait without an end would keep Ctrl-C waiting on Windows. Before Python 3.13, Ctrl-C within `join` makes a thread that
         # runs count as ended.
         while not self._done.wait(0.05):
             pass
+
+    def outcome(self) -> list[tuple[str, str, int, int]]:
         if self._error is not None:
             raise self._error
         return self._streams
@@ -111,9 +114,11 @@ class Recorder(Closing):
             if self.closed:
                 return []
             self._finishing = _Finishing(self._native)
-        streams = self._finishing.wait()
+        finishing = self._finishing
+        finishing.wait()
+        # From here on it is closed, also if that failed.
         self._finishing = None
-        return [RecordedSoFar(*one) for one in streams]  # type: ignore[arg-type]
+        return [RecordedSoFar(*one) for one in finishing.outcome()]  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return f"<Recorder {self._path}{', closed' if self.closed else ''}>"

@@ -91,3 +91,22 @@ def test_a_recording_that_must_be_sealed_says_that_there_is_no_key(tmp_path: pat
     done = subprocess.run([sys.executable, "-P", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and "not \"perhaps\"" in done.stderr, done.stderr
     assert not list(tmp_path.glob("*.xdf*"))
+
+
+def test_a_file_that_cannot_be_completed_is_closed_all_the_same(tmp_path: pathlib.Path) -> None:
+    """The second close does nothing, so that the end of `with` says nothing of its own."""
+    code = """
+import resource, signal, sys, uuid, schwann
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+name = f"Full {uuid.uuid4()}"
+with schwann.Outlet(name, "EEG", 2, rate=1e4) as outlet, schwann.record(sys.argv[1], name, timeout=30) as recorder:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    outlet.push([[3.0, 4.0]] * 10_000)
+    try:
+        recorder.close()
+    except schwann.Error as error:
+        print(error)
+    print(recorder.closed, recorder.close())
+"""
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path / "full.xdf")], capture_output=True, text=True, timeout=3 * PATIENCE)
+    assert ended.returncode == 0 and ended.stdout.splitlines()[1:] == ["True []"], ended
