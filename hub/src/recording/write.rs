@@ -98,32 +98,12 @@ impl Pages {
         stream.begin_run(archive, far)?;
         for number in archive.numbers() {
             match archive.block(number).map_err(RecordingError::Disk)? {
-                Some(bytes) => self.write_block(recording, far, &bytes)?,
+                Some(bytes) => write_block(stream, recording, opened(far, &bytes), &mut self.unwritten)?,
                 None => {
                     self.damaged.push((far.id(), number));
                     self.unwritten.damaged += 1;
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Writes a block of a run that has begun, or counts it among those that are not written.
-    fn write_block(
-        &mut self,
-        recording: &Recording,
-        far: &FarRun,
-        bytes: &[u8],
-    ) -> Result<(), RecordingError> {
-        let Some(stream) = self.streams.get_mut(&far.origin()) else { return Ok(()) };
-        match opened(far, bytes) {
-            Opened::Samples(content) => {
-                let is_written = stream.write_block(recording, &content)?;
-                self.unwritten.malformed += u64::from(!is_written);
-            }
-            Opened::End => {}
-            Opened::NoKey => self.unwritten.unopened += 1,
-            Opened::Malformed => self.unwritten.malformed += 1,
         }
         Ok(())
     }
@@ -202,6 +182,25 @@ enum Opened {
     End,
     NoKey,
     Malformed,
+}
+
+/// Writes a block of a stream, or counts it among those that are not written.
+fn write_block(
+    stream: &mut OpenStream,
+    recording: &Recording,
+    block: Opened,
+    unwritten: &mut Unwritten,
+) -> Result<(), RecordingError> {
+    match block {
+        Opened::Samples(content) => {
+            let is_written = stream.write_block(recording, &content)?;
+            unwritten.malformed += u64::from(!is_written);
+        }
+        Opened::End => {}
+        Opened::NoKey => unwritten.unopened += 1,
+        Opened::Malformed => unwritten.malformed += 1,
+    }
+    Ok(())
 }
 
 fn opened(far: &FarRun, bytes: &[u8]) -> Opened {
