@@ -154,14 +154,7 @@ impl Running {
 }
 
 fn status(stream: &RecordingStream) -> Status {
-    let phase = match stream.phase {
-        Phase::Connecting => "connecting",
-        Phase::Recording => "recording",
-        Phase::Recovering => "recovering",
-        Phase::Lost => "lost",
-        Phase::Unreadable => "unreadable",
-    };
-    (stream.info.name().to_string(), phase, stream.reading.sample_count, stream.unrecorded)
+    (stream.info.name().to_string(), stream.phase.word(), stream.reading.sample_count, stream.unrecorded)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

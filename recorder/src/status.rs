@@ -23,6 +23,20 @@ pub enum Phase {
     Unreadable,
 }
 
+impl Phase {
+    /// The word for scripts.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Recording => "recording",
+            Self::Recovering => "recovering",
+            Self::Lost => "lost",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
 /// One stream of a recording in progress.
 #[derive(Clone, Debug)]
 pub struct RecordingStream {

@@ -1,6 +1,6 @@
 //! What a recording shows of itself, for scripts.
 
-use schwann_recorder::{Phase, RecordingStream, Trouble, Unmatched, Verdict};
+use schwann_recorder::{RecordingStream, Trouble, Unmatched, Verdict};
 use serde_json::{Value, json};
 
 use super::Scene;
@@ -32,13 +32,7 @@ fn stream_json(stream: &RecordingStream, verdict: Verdict) -> Value {
         "name": info.name().to_string_lossy(),
         "type": info.stream_type().to_string_lossy(),
         "uid": info.uid().to_string_lossy(),
-        "phase": match stream.phase {
-            Phase::Connecting => "connecting",
-            Phase::Recording => "recording",
-            Phase::Recovering => "recovering",
-            Phase::Lost => "lost",
-            Phase::Unreadable => "unreadable",
-        },
+        "phase": stream.phase.word(),
         "sample_count": reading.sample_count,
         "rate": reading.rate,
         "lag_p50": reading.lag_p50,
