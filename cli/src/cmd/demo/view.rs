@@ -170,7 +170,6 @@ impl View {
     }
 }
 
-/// How long samples were on their way, whether any is missing, and how they travelled.
 /// One line for where nothing can be repainted.
 fn line(elapsed: f64, reading: &Reading, tally: Tally) -> String {
     format!(

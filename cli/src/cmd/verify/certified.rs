@@ -120,7 +120,6 @@ impl Certified {
     }
 }
 
-/// What the file was made from, if it is no recording itself.
 /// Who signed it, and whether that is somebody of our lab.
 fn signed(read: &Certificate) -> String {
     let Some(signer) = &read.signer else {
