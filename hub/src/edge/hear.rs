@@ -264,17 +264,16 @@ impl Edge {
 
     /// A recorder has blocks on its disk.
     fn take_receipt(&mut self, note: &Note) {
-        let Some((run, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
-        let run = *run;
+        let Some((_, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
         let hash = note.ranges.highest().and_then(|number| {
-            let bytes = self.journal.block(run, number)?;
+            let bytes = self.journal.block(note.run, number)?;
             Some(Block::parse(&bytes).ok()?.hash())
         });
         let taken = outflow.receipt(note, hash);
         let device = note.certificate.statement.name;
         match taken {
             Ok(()) => {
-                let is_present = self.live.as_ref().is_some_and(|live| live.run.id() == run);
+                let is_present = self.live.as_ref().is_some_and(|live| live.run.id() == note.run);
                 lock(&self.status).receipted(device.as_str(), note, is_present);
             }
             Err(schwann_relay::ReceiptFault::Unknown) => {}
@@ -284,11 +283,10 @@ impl Edge {
 
     /// A recorder lacks blocks: they are handed over again, and those that are lost are named.
     fn take_request(&mut self, note: &Note) {
-        let Some((run, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
-        let run = *run;
+        let Some((_, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
         let lost = outflow.hole_request(note, now_ms());
         if !lost.is_empty() {
-            let names = (self.access.lab_id(), note.stream, run);
+            let names = (self.access.lab_id(), note.stream, note.run);
             let loss = self.access.sealing(|moment| {
                 Note::encode(NoteKind::Loss, names, lost.as_slice(), now_ms(), moment.credentials)
             });
