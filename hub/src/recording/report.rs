@@ -19,6 +19,8 @@ pub struct RecordedStream {
     pub is_regular: bool,
     /// Its runs, the oldest first. Each counts its blocks from 0.
     pub runs: Vec<RecordedRun>,
+    /// Whether its device sends a run whose key did not come: it may be one of this stream.
+    pub may_have_more: bool,
 }
 
 /// Where one run of a stream stands.
@@ -68,7 +70,7 @@ impl RecordedStream {
     #[must_use]
     pub fn is_well(&self) -> bool {
         let is_empty = self.is_regular && self.samples() == 0;
-        !is_empty && self.runs.iter().all(RecordedRun::is_well)
+        !is_empty && !self.may_have_more && self.runs.iter().all(RecordedRun::is_well)
     }
 }
 
@@ -84,6 +86,7 @@ impl Recording {
     /// Where every stream stands, also those of which no block came.
     #[must_use]
     pub fn streams(&self) -> Vec<RecordedStream> {
+        let unreadable = self.unreadable();
         let mut streams: BTreeMap<Origin, RecordedStream> = BTreeMap::new();
         for far in self.in_order().into_iter().filter_map(|run| self.far.runs().get(&run)) {
             let entry = streams.entry(far.origin()).or_insert_with(|| RecordedStream {
@@ -91,6 +94,7 @@ impl Recording {
                 device: far.device().to_owned(),
                 is_regular: far.info().is_some_and(|info| info.nominal_rate() > 0.0),
                 runs: Vec::new(),
+                may_have_more: unreadable.iter().any(|device| device == far.device()),
             });
             entry.runs.push(self.recorded(far));
         }

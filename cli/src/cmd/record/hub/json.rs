@@ -46,6 +46,7 @@ fn stream(stream: &RecordedStream) -> Value {
         "samples": stream.samples(),
         "blocks": stream.blocks(),
         "runs": stream.runs.iter().map(run).collect::<Vec<_>>(),
+        "may_have_more": stream.may_have_more,
         "is_well": stream.is_well(),
     })
 }

@@ -39,6 +39,9 @@ fn stream(stream: &RecordedStream) -> String {
             line = format!("{line}; {which}{facts}");
         }
     }
+    if stream.may_have_more {
+        line.push_str("; there may be more of it, because a key did not come");
+    }
     line
 }
 
@@ -104,13 +107,18 @@ mod tests {
         RecordedRun { began: 0, samples: 5, blocks: 1, missing, lost: Ranges::default(), end }
     }
 
-    fn said(runs: Vec<RecordedRun>) -> (String, bool) {
-        let one = RecordedStream {
+    fn recorded(runs: Vec<RecordedRun>) -> RecordedStream {
+        RecordedStream {
             name: String::from("EEG"),
             device: String::from("site"),
             is_regular: true,
             runs,
-        };
+            may_have_more: false,
+        }
+    }
+
+    fn said(runs: Vec<RecordedRun>) -> (String, bool) {
+        let one = recorded(runs);
         (stream(&one), one.is_well())
     }
 
@@ -127,6 +135,17 @@ mod tests {
                 false
             )
         );
+    }
+
+    #[test]
+    fn a_run_without_a_key_leaves_its_stream_in_doubt() {
+        let mut one = recorded(vec![run(None, RunEnd::Complete)]);
+        one.may_have_more = true;
+        assert!(
+            stream(&one)
+                .ends_with("complete to its end; there may be more of it, because a key did not come")
+        );
+        assert!(!one.is_well());
     }
 
     #[test]
