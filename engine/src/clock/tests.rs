@@ -175,7 +175,8 @@ fn nothing_is_sent_before_the_first_question() {
     let clock = fast(Some(service.address));
     assert!(clock.shared.lock().worker.is_none() && clock.known().is_none());
     clock.estimate(Some(MEASURE_TIMEOUT)).expect("measured");
-    assert!(clock.known().is_some() && service.probes.load(Ordering::SeqCst) >= 8);
+    // Six answers are enough (`tuning.TimeUpdateMinProbes`); a busy machine may deliver the last two probes later.
+    assert!(clock.known().is_some() && service.probes.load(Ordering::SeqCst) >= 6);
 }
 
 #[test]
