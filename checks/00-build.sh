@@ -3,7 +3,6 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages
-original_for_windows
 # Also what only other systems need: some checks have no network.
 cargo fetch --locked --quiet
 cargo build --locked --quiet --workspace --bins --examples --lib

@@ -123,7 +123,7 @@ def install(checks: list[Check], permitted: bool) -> None:
 def prepare(checks: list[Check]) -> None:
     """Brings what a check cannot fetch from a network of its own."""
     if any("network" in check.needs for check in checks):
-        subprocess.run(["bash", "-c", "source checks/environment.sh && cargo fetch --locked --quiet && python_packages"], cwd=ROOT)
+        subprocess.run(["bash", "-c", "source checks/environment.sh && cargo fetch --locked --quiet && python_packages && original_for_windows"], cwd=ROOT)
 
 
 def can_isolate() -> bool:
