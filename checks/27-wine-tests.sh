@@ -12,10 +12,13 @@ export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine CARGO_BUILD_TARGET=x86_64-
 export RUST_TEST_THREADS=3
 windows="$target/$CARGO_BUILD_TARGET/debug"
 
-tests() { cargo test --locked --quiet --no-fail-fast "$@"; }
+failed=0
+tests() { cargo test --locked --quiet --no-fail-fast "$@" || failed=1; }
 
 all() {
-  tests -p schwann-proto -p schwann-aead -p schwann-session -p schwann-mse -p schwann-xdf -p schwann --lib --tests
+  tests -p schwann-proto -p schwann-aead -p schwann-session -p schwann-mse -p schwann-xdf --lib --tests
+  # In Wine 8, connections are made too slowly for a flood.
+  tests -p schwann --lib --tests -- --skip a_flood_of_half_handshakes
   # In Wine 8, a thread that receives or sends still waits after another has shut the connection. These tests end a server or a
   # tunnel that has clients.
   tests -p schwann-fieldtrip --lib --tests -- --skip a_broken_connection_is_made_again --skip a_client_that_never_reads
@@ -48,3 +51,4 @@ $compile -Icapi/fieldtrip/include -o "$folder/embed.exe" capi/fieldtrip/tests/em
   -lpthread -lws2_32
 timeout 120 wine "$folder/embed.exe"
 echo "test result: ok. $((passed + 1)) passed; 0 failed"
+exit "$failed"

@@ -3,6 +3,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -25,6 +26,8 @@ const TURNS_AT_ONCE: usize = 64;
 const TURNS_PER_SECOND: f64 = 50.0;
 /// Handshakes of one address that are under way at a time.
 const UNDER_WAY: usize = 50;
+/// By then they have begun more than twice what is permitted.
+const FLOODED: Duration = Duration::from_secs(120);
 
 /// Begins handshakes from eight addresses of this computer and never goes on with one.
 struct Flood {
@@ -109,6 +112,11 @@ fn a_flood_of_half_handshakes_takes_a_bounded_share_and_keeps_no_member_out() {
         inlet.open_stream(LONG).expect("a session at the first try");
     }
     while (flood.begun() as f64) < 1500.0 + 2.0 * TURNS_PER_SECOND * began.elapsed().as_secs_f64() {
+        assert!(
+            began.elapsed() < FLOODED,
+            "{} handshakes begun: this computer is too slow for a flood",
+            flood.begun()
+        );
         thread::yield_now();
     }
     let (begun, answered) = (flood.begun(), flood.end());
