@@ -6,7 +6,8 @@
 #
 # FOLDER: as ./release.sh made it. SYSTEM: a suite of Debian, or SUITE-ARCHITECTURE for another machine's under QEMU.
 # PYTHONS: further interpreters of this computer that the wheel is tried with.
-# Needs root, debootstrap, rpm, wine, mingw-w64, and qemu-user-static. Clean systems are made once, in target/release-roots.
+# Needs root, Debian 12, debootstrap, rpm, wine, mingw-w64, musl-tools, and qemu-user-static. Clean systems are made once, in
+# target/release-roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=$(realpath "${1:?the folder of a release}") roots="$PWD/target/release-roots"
@@ -14,6 +15,10 @@ systems=("${@:2}")
 [ ${#systems[@]} -gt 0 ] || systems=(bullseye bookworm trixie sid bookworm-arm64 bookworm-armhf)
 export SCHWANN_KEYS=/root/keys LC_ALL=C.UTF-8
 failures=0
+own_module='import schwann
+with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, outlet.info.open(timeout=20) as stream:
+    outlet.push([1.0, 2.0])
+    assert stream.pull(1, 20).data.tolist() == [[1.0, 2.0]]'
 mkdir -p "$roots"
 
 main() {
@@ -29,6 +34,7 @@ main() {
   [ ! -d "$roots/bookworm" ] || attempt bookworm "rpm" rpm_packages
   for python in ${PYTHONS:-}; do attempt empty "wheel with $($python -V)" python_here; done
   attempt empty "the wheel by uvx" by_uvx
+  attempt empty "wheel with a Python on musl" musl_wheel
   attempt empty "msi" msi
   echo "$failures failed"
   [ "$failures" = 0 ]
@@ -126,27 +132,37 @@ wheel() {
   demo /venv/bin/schwann
   inside /venv/bin/schwann run -- /venv/bin/python /tmp/round_trip.py | tee "$root/tmp/library"
   grep -q Schwann "$root/tmp/library"
-  inside /venv/bin/python -c 'import schwann
-with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, outlet.info.open(timeout=20) as stream:
-    outlet.push([1.0, 2.0])
-    assert stream.pull(1, 20).data.tolist() == [[1.0, 2.0]]'
+  inside /venv/bin/python -c "$own_module"
   chroot "$root" /venv/bin/pip uninstall --yes schwann pylsl
   nothing_left
   echo "CPython $version: demo, pylsl unchanged, the module; uninstalled, nothing left"
 }
 
-# The wheel with an interpreter of this computer, in an environment of its own.
-python_here() {
+python_here() { wheel_here "$packages"/schwann-*manylinux_2_17_x86_64.whl pylsl; }
+
+# The wheel for Alpine. A Python without TLS fetches nothing itself, and musl 1.2.3 cannot load numpy 2.4.
+musl_wheel() {
+  python="$roots/musl/bin/python3"
+  [ -x "$python" ] || release/musl_python.sh "$roots/musl"
+  python3 -m pip download --quiet --only-binary :all: --python-version 3.11 --platform musllinux_1_1_x86_64 \
+    --platform musllinux_1_2_x86_64 --dest "$root/wheels" numpy==1.26.4 pylsl
+  cp "$packages"/schwann-*musllinux*.whl "$root/wheels"
+  wheel_here --no-index --find-links "$root/wheels" schwann pylsl
+}
+
+# A wheel with an interpreter of this computer, in an environment of its own. WORDS: for `pip install`.
+wheel_here() { # WORDS
   "$python" -m venv "$root/venv"
   find "$root/venv" | sort > "$root/before"
-  "$root/venv/bin/pip" install --quiet "$packages"/schwann-*manylinux_2_17_x86_64.whl pylsl
+  "$root/venv/bin/pip" install --quiet "$@"
   HOME="$root" within "$root/venv/bin/schwann" demo --seconds 3 --no-dash -o "$root/demo.xdf"
   HOME="$root" within "$root/venv/bin/schwann" run -- "$root/venv/bin/python" tests/tools/round_trip.py | tee "$root/library"
   grep -q Schwann "$root/library"
+  HOME="$root" within "$root/venv/bin/python" -c "$own_module"
   "$root/venv/bin/pip" uninstall --quiet --yes schwann pylsl numpy
   # Folders of compiled files stay where pip itself was used.
   find "$root/venv" -not -name '*.pyc' -not -name __pycache__ | sort | { ! comm -13 <(grep -v __pycache__ "$root/before") - | grep .; }
-  echo "demo, pylsl unchanged; uninstalled, nothing left"
+  echo "demo, pylsl unchanged, the module; uninstalled, nothing left"
 }
 
 by_uvx() {
