@@ -212,7 +212,10 @@ def test_doctor_says_what_it_looked_at(machine):
 def test_a_recording_is_played_to_the_other_system(machine):
     windows, linux, name = machine(WINDOWS), machine(LINUX), uuid.uuid4().hex
     sending = windows.start("counter", "send", name, "8", "100", "60")
-    linux.run("schwann", "record", "--seconds", "4", "-o", linux.path("a.xdf"), f"name='{name}'")
+    recording = linux.start("schwann", "record", "--seconds", "4", "-o", linux.path("a.xdf"), f"name='{name}'")
+    out, error = recording.communicate(timeout=SECONDS)
+    # A sender that a busy machine holds up leaves a gap, and the recording says so.
+    assert recording.returncode in (0, 1), (out, error)
     sending.kill()
     sending.communicate()
     shutil.copy(linux.folder / "a.xdf", windows.folder)
