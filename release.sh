@@ -57,8 +57,11 @@ tools() {
 # Packages for the registry of Rust; each is built from what it holds.
 crates() {
   echo "== crates"
-  cargo package --quiet --locked --workspace --exclude schwann-bench --exclude schwann-python --target-dir "$built/crates"
-  cp "$built/crates/package/"*.crate "$folder"
+  # Cargo keeps what it unpacked by the folder's name, so that in a folder of the same name it would check with older sources.
+  local built_crates
+  built_crates="$built/crates-$(git rev-parse HEAD)"
+  cargo package --quiet --locked --workspace --exclude schwann-bench --exclude schwann-python --target-dir "$built_crates"
+  cp "$built_crates/package/"*.crate "$folder"
 }
 
 pack() {
