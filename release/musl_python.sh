@@ -4,13 +4,13 @@
 #
 #   release/musl_python.sh FOLDER      the interpreter is FOLDER/bin/python3
 #
-# Needs a source entry for APT, which it makes for itself, and the package musl-tools.
+# Needs Debian 12 and its package musl-tools.
 set -euo pipefail
 folder=$(realpath -m "${1:?a folder}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lists/partial"
-sed 's/^Types: deb$/Types: deb-src/; s/^deb /deb-src /' /etc/apt/sources.list.d/debian.sources > "$work/debian.sources"
+sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources > "$work/debian.sources"
 cd "$work"
 apt=(apt-get -qq -o "Dir::Etc::sourcelist=$work/debian.sources" -o Dir::Etc::sourceparts=/dev/null
   -o "Dir::State::lists=$work/lists" -o APT::Sandbox::User=root)

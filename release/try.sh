@@ -6,7 +6,7 @@
 #
 # FOLDER: as ./release.sh made it. SYSTEM: a suite of Debian, or SUITE-ARCHITECTURE for another machine's under QEMU.
 # PYTHONS: further interpreters of this computer that the wheel is tried with.
-# Needs root, Debian 12, debootstrap, rpm, wine, mingw-w64, musl-tools, and qemu-user-static. Clean systems are made once, in
+# Needs root, debootstrap, rpm, wine, mingw-w64, and qemu-user-static; on Debian 12 musl-tools, too. Clean systems are made once, in
 # target/release-roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -143,7 +143,10 @@ python_here() { wheel_here "$packages"/schwann-*manylinux_2_17_x86_64.whl pylsl;
 # The wheel for Alpine. A Python without TLS fetches nothing itself, and musl 1.2.3 cannot load numpy 2.4.
 musl_wheel() {
   python="$roots/musl/bin/python3"
-  [ -x "$python" ] || release/musl_python.sh "$roots/musl"
+  if [ ! -x "$python" ]; then
+    grep -q bookworm /etc/os-release || { echo "left out: its Python is made from the sources of Debian 12"; return 0; }
+    release/musl_python.sh "$roots/musl"
+  fi
   python3 -m pip download --quiet --only-binary :all: --python-version 3.11 --platform musllinux_1_1_x86_64 \
     --platform musllinux_1_2_x86_64 --dest "$root/wheels" numpy==1.26.4 pylsl
   cp "$packages"/schwann-*musllinux*.whl "$root/wheels"
