@@ -30,7 +30,9 @@ all() { # SYSTEM RUNNER...
   tests "$1" -p schwann-proto -p schwann-aead -p schwann-session -p schwann-mse --lib --tests
   # Thousands of damaged files, and a flood, take an emulator hours.
   tests "$1" -p schwann-xdf --lib --tests -- --skip damage --skip flipped
-  tests "$1" -p schwann -p schwann-fieldtrip --lib --tests -- --skip a_flood_of_half_handshakes
+  # QEMU 7 sends no multicast through an interface that one chooses, and the two others need that.
+  tests "$1" -p schwann -p schwann-fieldtrip --lib --tests -- --skip a_flood_of_half_handshakes \
+    --skip outlets_beyond_the_service_range --skip forty_sealed_outlets
   demo "$@"
 }
 
