@@ -23,9 +23,11 @@ all() {
   # tunnel that has clients.
   tests -p schwann-fieldtrip --lib --tests -- --skip a_broken_connection_is_made_again --skip a_client_that_never_reads
   # Nor are these run: a tunnel lets nobody in where the system does not tell users apart; an open file stays when it is deleted;
-  # the first Ctrl-C may have ended the program before the second one comes.
+  # the first Ctrl-C may have ended the program before the second one comes; the connections of a program that was killed may stay
+  # open; a second is too short for Wine.
   tests -p schwann-cli --test cmd --test keys -- --skip a_sealed_stream_is_mirrored --skip tunnel_lab:: \
-    --skip tunnel::strangers_and_the_revoked --skip tunnel::what_is_wrong --skip is_deleted_goes_on --skip two_signals
+    --skip tunnel::strangers_and_the_revoked --skip tunnel::what_is_wrong --skip is_deleted_goes_on --skip two_signals \
+    --skip while_a_stream_is_away --skip many_streams_are_shown_within_two_seconds
 }
 
 cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi
