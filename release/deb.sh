@@ -14,7 +14,8 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 umask 022
 epoch=$(git log -1 --format=%ct)
-maintainer="The Schwann developers <$(git config user.email)>"
+# The address of the commit, which is the same wherever this runs.
+maintainer="The Schwann developers <$(git log -1 --format=%ae)>"
 homepage=$(git remote get-url origin 2> /dev/null | grep '^https://' || true)
 
 main() {
