@@ -109,7 +109,7 @@ mod tests {
         assert!(found.infos().iter().map(StreamInfo::uid).is_sorted());
         for number in 0..MAX_STREAMS {
             let mut random = [0xff; 16];
-            random[..8].copy_from_slice(&number.to_be_bytes());
+            random[..8].copy_from_slice(&(number as u64).to_be_bytes());
             let mut more = info(0);
             more.reset_uid(random);
             let _ = found.insert(more, address("10.0.0.1:5"), now);
