@@ -9,6 +9,7 @@ use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit, XChaCha20Poly1305
 use ml_kem::{Decapsulate, ml_kem_768::DecapsulationKey};
 use sha2::{Digest, Sha256, Sha512};
 use x25519_dalek::{PublicKey, StaticSecret};
+use zeroize::Zeroizing;
 
 pub(crate) type Secret = [u8; 32];
 
@@ -320,10 +321,11 @@ fn open(key: &Secret, counter: u64, ad: &[u8], sealed: &[u8]) -> Option<Vec<u8>>
 pub(crate) fn hkdf<const N: usize>(chain: &Secret, input: &[u8]) -> [Secret; N] {
     let secret = hmac(chain, &[input]);
     let mut outputs = [[0; 32]; N];
-    let mut before: Vec<u8> = Vec::new();
+    // A test looks for these keys in memory: no copy stays on the heap.
+    let mut before = Zeroizing::new(Vec::new());
     for (number, output) in (1..).zip(&mut outputs) {
         *output = hmac(&secret, &[&before, &[number]]);
-        before = output.to_vec();
+        before = Zeroizing::new(output.to_vec());
     }
     outputs
 }
