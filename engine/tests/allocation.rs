@@ -81,8 +81,11 @@ fn pushing_and_pulling_allocate_nothing_in_steady_state() {
     };
     // The first rounds fill the buffers that are used again.
     (0..200).for_each(|_| round(false));
-    (0..2000).for_each(|_| round(true));
-    // A thread that a busy machine holds up lets a buffer grow once more; what is allocated for each sample shows 2000 times.
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed);
-    assert!(allocations < 5, "{allocations} allocations in 2000 rounds");
+    // Where a busy machine holds a thread up, a buffer grows once more: then the next rounds are those that count.
+    let counts_nothing = (0..5).any(|_| {
+        ALLOCATIONS.store(0, Ordering::Relaxed);
+        (0..2000).for_each(|_| round(true));
+        ALLOCATIONS.load(Ordering::Relaxed) == 0
+    });
+    assert!(counts_nothing, "each time some of 2000 rounds allocate");
 }
