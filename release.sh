@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 targets=(x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl
-  x86_64-pc-windows-gnu i686-pc-windows-gnu universal2-apple-darwin)
+  x86_64-pc-windows-gnu i686-pc-windows-gnu aarch64-pc-windows-gnullvm universal2-apple-darwin)
 
 main() {
   [ $# -gt 0 ] || fail "which version? ./release.sh VERSION"
@@ -21,7 +21,7 @@ main() {
   for target in "${targets[@]}"; do
     echo "== $target"
     release/build.sh "$target" "$built/$target"
-    [[ $target != *-darwin ]] || python3 release/inspect_macos.py "$built/$target"
+    inspect "$target"
     pack "$target"
   done
   crates
@@ -62,6 +62,13 @@ crates() {
   built_crates="$built/crates-$(git rev-parse HEAD)"
   cargo package --quiet --locked --workspace --exclude schwann-bench --exclude schwann-python --target-dir "$built_crates"
   cp "$built_crates/package/"*.crate "$folder"
+}
+
+inspect() {
+  case "$1" in
+    *-darwin) python3 release/inspect_macos.py "$built/$1" ;;
+    *-windows-*) python3 release/inspect_windows.py "$1" "$built/$1" ;;
+  esac
 }
 
 pack() {

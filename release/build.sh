@@ -3,41 +3,57 @@
 #
 #   release/build.sh TARGET FOLDER      puts them into FOLDER
 #
-# Needs cargo-zigbuild with ziglang (both in release/requirements.txt), and for Windows mingw-w64.
+# Needs cargo-zigbuild with ziglang (both in release/requirements.txt), and for Windows on Intel's processors mingw-w64.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target="$1" folder="$2"
 mkdir -p "$folder"
-# The oldest systems that are served: glibc 2.17 (2012), macOS 11.
-export MACOSX_DEPLOYMENT_TARGET=11.0
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH
-cargo_home="${CARGO_HOME:-$HOME/.cargo}" sysroot=$(rustc --print sysroot)
-export RUSTFLAGS="--remap-path-prefix=$PWD=/schwann --remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$sysroot=/rust"
+source release/flags.sh
 programs=(-p schwann-cli) libraries=(-p schwann-capi -p schwann-fieldtrip-capi)
 
 compile() { # COMMAND TARGET PACKAGES...
   cargo "$1" --locked --quiet --profile dist --target "$2" "${@:3}"
 }
 
+# Relative: Cargo and the linkers put what they are told into what they make.
+cargo_target="${CARGO_TARGET_DIR:-target}"
+
 collect() { # FILES of the folder that Cargo built into
-  cp "${@/#/${CARGO_TARGET_DIR:-target}/${target}/dist/}" "$folder"
+  cp "${@/#/$cargo_target/$target/dist/}" "$folder"
+}
+
+# What Windows' linkers read: a library's name, and the functions that it exports.
+definitions() { # LIBRARY < NAMES
+  { printf 'LIBRARY %s\nEXPORTS\n' "$1"; LC_ALL=C sort -u; } > "$cargo_target/$1.def"
+}
+
+exporting() { # LIBRARY PACKAGE...
+  cargo-zigbuild rustc --locked --quiet --profile dist --target "$target" "${@:2}" -- "-Clink-arg=$cargo_target/$1.def"
 }
 
 case "$target" in
-  *-windows-gnu)
-    RUSTFLAGS+=" -Ctarget-feature=+crt-static -Clink-arg=-Wl,--no-insert-timestamp"
-    compile build "$target" "${programs[@]}" "${libraries[@]}"
+  *-windows-*)
+    mkdir -p "$cargo_target"
+    grep -v '^#' capi/symbols.txt | definitions lsl.dll
+    grep -oE '\bschwann_ft_\w+\(' capi/fieldtrip/include/schwann_fieldtrip.h | tr -d '(' | definitions fieldtripbuffer.dll
+    case "$target" in
+      aarch64-*)
+        machine=arm64
+        compile zigbuild "$target" "${programs[@]}"
+        # By themselves, zig and cargo-zigbuild 0.24 export every function there is.
+        exporting lsl.dll -p schwann-capi
+        exporting fieldtripbuffer.dll -p schwann-fieldtrip-capi
+        ;;
+      *)
+        case "$target" in i686-*) machine=i386 ;; *) machine=i386:x86-64 ;; esac
+        compile build "$target" "${programs[@]}" "${libraries[@]}"
+        ;;
+    esac
     collect schwann.exe lsl.dll fieldtripbuffer.dll
     # What MSVC links with.
-    { echo "LIBRARY lsl.dll"; echo EXPORTS; grep -v '^#' capi/symbols.txt; } > "$folder/lsl.def"
-    case "$target" in i686-*) machine=i386 ;; *) machine=i386:x86-64 ;; esac
-    python3 -m ziglang dlltool -m "$machine" -d "$folder/lsl.def" -l "$folder/lsl.lib"
-    rm "$folder/lsl.def"
+    python3 -m ziglang dlltool -m "$machine" -d "$cargo_target/lsl.dll.def" -l "$folder/lsl.lib"
     ;;
   *-apple-darwin)
-    # What the keyring and the system's certificates need of Apple's frameworks; a name that is missing fails the link.
-    RUSTFLAGS+=" -Clink-arg=-F$PWD/release/macos"
     # One by one: of several at once, cargo-zigbuild 0.24 joins the halves of different files.
     for package in schwann-cli schwann-capi schwann-fieldtrip-capi; do
       compile zigbuild "$target" -p "$package"
@@ -53,13 +69,11 @@ case "$target" in
     ;;
   *-musl)
     compile zigbuild "$target" "${programs[@]}"
-    # A program for any Linux has the C library in it; a library has that of the program that loads it.
-    RUSTFLAGS+=" -Ctarget-feature=-crt-static"
+    RUSTFLAGS+=" $loaded_with_musl"
     compile zigbuild "$target" "${libraries[@]}"
     collect schwann liblsl.so libfieldtripbuffer.so
     ;;
   *)
-    RUSTFLAGS+=" -Clink-arg=-Wl,--build-id=none"
     compile zigbuild "$target.2.17" "${programs[@]}" "${libraries[@]}"
     collect schwann liblsl.so libfieldtripbuffer.so
     ;;

@@ -14,20 +14,18 @@ mkdir -p "$library"
 stage=$(mktemp -d)
 trap 'rm -rf "$library" "$stage"' EXIT
 find "$built" \( -name 'liblsl.*' -o -name lsl.dll \) -exec cp {} "$library" \;
+source release/flags.sh
 case "$target" in
   *-linux-gnu*) compatibility=(--zig --compatibility manylinux2014) ;;
-  *-musl) compatibility=(--zig --compatibility musllinux_1_2) RUSTFLAGS="${RUSTFLAGS:-} -Ctarget-feature=-crt-static" ;;
-  # As in release/build.sh.
-  *-apple-darwin) compatibility=(--zig) RUSTFLAGS="${RUSTFLAGS:-} -Clink-arg=-F$PWD/release/macos" ;;
+  *-musl) compatibility=(--zig --compatibility musllinux_1_2) RUSTFLAGS+=" $loaded_with_musl" ;;
+  *-apple-darwin | *-windows-gnullvm) compatibility=(--zig) ;;
   *) compatibility=() ;;
 esac
-export RUSTFLAGS="${RUSTFLAGS:-}" MACOSX_DEPLOYMENT_TARGET=11.0
 maturin build --quiet --locked --profile dist --manifest-path python/Cargo.toml --target "$target" "${compatibility[@]}" --out "$stage"
 wheel unpack --dest "$stage" "$stage"/*.whl > /dev/null
 tree=$(find "$stage" -mindepth 1 -maxdepth 1 -type d)
 mkdir -p "$tree/$(basename "$tree").data/scripts"
 find "$built" \( -name schwann -o -name schwann.exe \) -exec install -m 755 {} "$tree/$(basename "$tree").data/scripts" \;
 # maturin's bill of materials names this folder, this moment and a number by chance.
-epoch=$(git log -1 --format=%ct)
-sed -i "s#$PWD#/schwann#g; /\"serialNumber\"/d; s/\(\"timestamp\": \"\)[^\"]*/\1$(date -u -d "@$epoch" +%FT%TZ)/" "$tree"/*.dist-info/sboms/*.json
-SOURCE_DATE_EPOCH=$epoch wheel pack --dest-dir "$folder" "$tree" > /dev/null
+sed -i "s#$PWD#/schwann#g; /\"serialNumber\"/d; s/\(\"timestamp\": \"\)[^\"]*/\1$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)/" "$tree"/*.dist-info/sboms/*.json
+wheel pack --dest-dir "$folder" "$tree" > /dev/null
