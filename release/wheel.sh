@@ -18,7 +18,15 @@ source release/flags.sh
 case "$target" in
   *-linux-gnu*) compatibility=(--zig --compatibility manylinux2014) ;;
   *-musl) compatibility=(--zig --compatibility musllinux_1_2) RUSTFLAGS+=" $loaded_with_musl" ;;
-  *-apple-darwin | *-windows-gnullvm) compatibility=(--zig) ;;
+  *-apple-darwin) compatibility=(--zig) ;;
+  *-windows-gnullvm)
+    # With --zig, maturin 1.16 exports PyInit_schwann._schwann, which there is not.
+    printf 'LIBRARY _schwann.pyd\nEXPORTS\nPyInit__schwann\n' > "$stage/_schwann.def"
+    printf '#!/bin/sh\nexec cargo-zigbuild zig cc -- -target aarch64-windows-gnu "$@" %s\n' "$stage/_schwann.def" > "$stage/zigcc"
+    chmod +x "$stage/zigcc"
+    export CARGO_TARGET_AARCH64_PC_WINDOWS_GNULLVM_LINKER="$stage/zigcc"
+    compatibility=()
+    ;;
   *) compatibility=() ;;
 esac
 maturin build --quiet --locked --profile dist --manifest-path python/Cargo.toml --target "$target" "${compatibility[@]}" --out "$stage"
