@@ -70,7 +70,9 @@ fn figure(records: &Records, wanted: (&str, &str, &str)) -> Option<(String, Stri
     let reading = records.readings.iter().find(is_it)?;
     let ends = format!(" [{}, {}]", number(reading.low), number(reading.high));
     let range = if reading.low < reading.high { ends } else { String::new() };
-    Some((String::new(), format!("{}{range} {}", number(reading.median), reading.unit)))
+    // A ratio has no unit.
+    let unit = if matches!(&*reading.unit, "x" | "times") { "" } else { &*reading.unit };
+    Some((String::new(), format!("{}{range} {unit}", number(reading.median)).trim_end().to_owned()))
 }
 
 /// The command that makes such a record.
@@ -86,9 +88,9 @@ fn record_row(records: &Records) -> String {
         Tree::Foreign => " †",
         Tree::Uncommitted => " ‡",
     };
-    let (machine, begun, command) = (&manifest.machine, date(manifest.started_at), command(records));
-    let place = format!("{} × {}, {}", machine.cores, machine.processor, machine.kernel);
-    format!("| `{command}` | {begun} | {}{tree} | {place} |\n", manifest.commit)
+    let (begun, command) = (date(manifest.started_at), command(records));
+    let commit: String = manifest.commit.chars().take(7).collect();
+    format!("| `{command}` | {begun} | {commit}{tree} | {} |\n", manifest.machine.processor)
 }
 
 #[cfg(test)]

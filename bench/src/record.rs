@@ -224,10 +224,16 @@ impl Records {
         let mut lines = text.lines();
         let manifest = serde_json::from_str(lines.next().unwrap_or_default())?;
         let mut readings = Vec::new();
-        let mut step = "";
-        for (first, rest) in lines.filter_map(|line| line.split_once('\t')) {
+        let (mut step, mut subject) = ("", "");
+        for line in lines {
+            let mut fields = line.splitn(3, '\t');
+            let [Some(first), Some(second), Some(rest)] = [fields.next(), fields.next(), fields.next()]
+            else {
+                continue;
+            };
             step = if first.is_empty() { step } else { first };
-            readings.extend(Reading::parse(&format!("{step}\t{rest}")));
+            subject = if second == DITTO { subject } else { second };
+            readings.extend(Reading::parse(&format!("{step}\t{subject}\t{rest}")));
         }
         Ok(Self { path: path.to_owned(), manifest, readings })
     }
@@ -312,11 +318,14 @@ impl Records {
 
     fn save(&self) -> io::Result<()> {
         let mut text = serde_json::to_string(&self.manifest)? + "\n";
-        let mut step = "";
+        let (mut step, mut subject) = ("", "");
         for reading in &self.readings {
-            let line = reading.line() + "\n";
+            let mut line = reading.line() + "\n";
+            if !subject.is_empty() && reading.subject == subject {
+                line.replace_range(reading.step.len() + 1..reading.step.len() + 1 + subject.len(), DITTO);
+            }
             text += if reading.step == step { &line[step.len()..] } else { &line };
-            step = &reading.step;
+            (step, subject) = (&reading.step, &reading.subject);
         }
         fs::write(&self.path, text)
     }
@@ -370,3 +379,5 @@ pub(crate) const BUILT_FROM: &str = env!("SCHWANN_BUILT_FROM");
 /// Where measuring processes find the keys of a lab that lives for one campaign.
 pub(crate) const KEYS: &str = "keys";
 const RECORD: &str = "record.tsv";
+/// Stands for the subject of the line before.
+const DITTO: &str = "\"";
