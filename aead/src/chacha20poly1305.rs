@@ -69,15 +69,15 @@ impl fmt::Display for OpenError {
 
 impl core::error::Error for OpenError {}
 
-/// Longest message, in bytes: all blocks of a 32-bit counter but the first, which keys the tag.
-///
-/// Source: RFC 8439 §2.8, P_MAX.
-pub const MAX_MESSAGE: u64 = 64 * (u32::MAX as u64);
-
 /// Tells whether a message of `length` bytes would make the block counter wrap.
 pub(crate) fn too_long(length: usize) -> bool {
     length as u64 > MAX_MESSAGE
 }
+
+/// Longest message, in bytes: all blocks of a 32-bit counter but the first, which keys the tag.
+///
+/// Source: RFC 8439 §2.8, P_MAX.
+pub const MAX_MESSAGE: u64 = 64 * (u32::MAX as u64);
 
 #[cfg(test)]
 mod tests {

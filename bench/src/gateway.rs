@@ -69,7 +69,9 @@ impl Gateway {
                 .filter(|line| line.ends_with("begins"))
                 .try_for_each(|_| sender.send(()))
         });
-        begun.recv_timeout(PATIENCE).map_err(|_| "the gateway did not find the stream, or has ended")?;
+        begun
+            .recv_timeout(FINDING_TIMEOUT)
+            .map_err(|_| "the gateway did not find the stream, or has ended")?;
         Ok(running)
     }
 }
@@ -95,21 +97,6 @@ struct Condition {
     /// So have the straight receivers: as it was before the lab had keys.
     was_old: bool,
 }
-
-const PLAIN: Condition =
-    Condition { name: "in", ways: &[Way::In], is_far: false, is_old: false, was_old: false };
-const OLD: Condition = Condition { name: "in-instead-of-liblsl", is_old: true, was_old: true, ..PLAIN };
-const CONDITIONS: [Condition; 9] = [
-    PLAIN,
-    Condition { name: "out", ways: &[Way::Out], ..PLAIN },
-    Condition { name: "in-from-liblsl", is_old: true, ..PLAIN },
-    OLD,
-    Condition { name: "out-instead-of-liblsl", ways: &[Way::Out], ..OLD },
-    Condition { name: "in-ethernet", is_far: true, ..PLAIN },
-    Condition { name: "out-ethernet", ways: &[Way::Out], is_far: true, ..PLAIN },
-    Condition { name: "in-ethernet-instead-of-liblsl", is_far: true, ..OLD },
-    Condition { name: "both-ethernet-instead-of-liblsl", ways: &[Way::In, Way::Out], is_far: true, ..OLD },
-];
 
 impl Condition {
     /// A sealed lab has no old device that seals: what a gateway takes out comes from our library.
@@ -243,9 +230,24 @@ fn met(straight: &[f64], through: &[f64]) -> Option<bool> {
     }
 }
 
+const PLAIN: Condition =
+    Condition { name: "in", ways: &[Way::In], is_far: false, is_old: false, was_old: false };
+const OLD: Condition = Condition { name: "in-instead-of-liblsl", is_old: true, was_old: true, ..PLAIN };
+const CONDITIONS: [Condition; 9] = [
+    PLAIN,
+    Condition { name: "out", ways: &[Way::Out], ..PLAIN },
+    Condition { name: "in-from-liblsl", is_old: true, ..PLAIN },
+    OLD,
+    Condition { name: "out-instead-of-liblsl", ways: &[Way::Out], ..OLD },
+    Condition { name: "in-ethernet", is_far: true, ..PLAIN },
+    Condition { name: "out-ethernet", ways: &[Way::Out], is_far: true, ..PLAIN },
+    Condition { name: "in-ethernet-instead-of-liblsl", is_far: true, ..OLD },
+    Condition { name: "both-ethernet-instead-of-liblsl", ways: &[Way::In, Way::Out], is_far: true, ..OLD },
+];
+
 const CELL: Cell = Cell { channels: 64, rate: 500.0, inlets: 1 };
 /// How much longer a sample may take than on the straight way.
 const LIMIT: f64 = 1.3;
 const NO_PROGRAM: &str = "no `schwann` beside this program: cargo build --release -p schwann-cli";
 /// The gateway looks for streams every few seconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const FINDING_TIMEOUT: Duration = Duration::from_secs(30);

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::Reason;
 use crate::ffi::Lsl;
 use crate::record::{BUILT_FROM, KEYS, Machine, Role, Subject};
-use crate::transfer::{Place, Process, TransferError};
+use crate::transfer::{Placement, Process, TransferError};
 use crate::worker::{Event, Job, MARK, Task};
 use crate::workload::Transport;
 
@@ -63,8 +63,9 @@ impl Other {
     /// In words, with what differs.
     pub(crate) fn meet(&self, subjects: &[Subject]) -> Result<Introduction, Reason> {
         let libraries = subjects.iter().filter_map(library).map(Path::to_owned).collect();
-        let said =
-            self.run(&Job::Introduce(libraries), &BTreeMap::new(), PATIENCE).and_then(|mut one| one.hear());
+        let said = self
+            .run(&Job::Introduce(libraries), &BTreeMap::new(), INTRODUCTION_TIMEOUT)
+            .and_then(|mut one| one.hear());
         let Event::Introduced(introduction) = said.map_err(|error| format!("{error}; {REMEDY}"))? else {
             return Err("the other computer spoke out of turn".into());
         };
@@ -111,7 +112,7 @@ impl Other {
         let mut enter = self.words.clone();
         enter.extend(["env".into(), format!("{MARK}=1").into(), format!("LSLAPICFG={CONFIG}").into()]);
         enter.extend(environment.iter().map(|(name, value)| format!("{name}={value}").into()));
-        Process::start(job, &Place { enter: &enter, ..Place::default() }, patience)
+        Process::start(job, &Placement { enter: &enter, ..Placement::default() }, patience)
     }
 }
 
@@ -171,7 +172,7 @@ fn build(version: &str) -> &str {
 /// Where an end on another computer finds its library's settings, in its own folder.
 const CONFIG: &str = "lsl_api.cfg";
 /// A program there introduces itself in this time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const INTRODUCTION_TIMEOUT: Duration = Duration::from_secs(30);
 const REMEDY: &str = "--other takes the words that run a command on the other computer, such as \"ssh lab2\"; this program and the \
                       libraries lie at the same places there";
 

@@ -136,6 +136,11 @@ impl Effort {
     }
 }
 
+/// Finds a suite by name.
+pub(crate) fn find(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().find(|suite| suite.name == name)
+}
+
 /// Every suite.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
@@ -241,11 +246,6 @@ pub(crate) const SENSITIVITY: &str = "sensitivity";
 pub(crate) const SEALED: &str = "sealed";
 /// What the microcontroller counts.
 pub(crate) const MCU: &str = "mcu";
-
-/// Finds a suite by name.
-pub(crate) fn find(name: &str) -> Option<&'static Suite> {
-    SUITES.iter().find(|suite| suite.name == name)
-}
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ pub(crate) mod discovery;
 mod process;
 mod remote;
 
-pub(crate) use process::{Place, Process};
+pub(crate) use process::{Placement, Process};
 
 /// What both ends of a transfer measured.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ impl<'a> Private<'a> {
         std::fs::write(&fresh, text).map_err(TransferError::Setup)?;
         std::fs::rename(&fresh, &config).map_err(TransferError::Setup)?;
         let environment = Some(&self.subject.environment);
-        let place = Place { enter, environment, files: Some((&config, self.scratch)) };
+        let place = Placement { enter, environment, files: Some((&config, self.scratch)) };
         Process::start(&Job::Transfer(vec![task.clone()]), &place, self.patience)
     }
 
@@ -184,11 +184,11 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
 pub(crate) fn out_of_turn() -> TransferError {
     TransferError::Worker("spoke out of turn".to_owned())
 }
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Time that processes may need beyond the transfer itself, to start, to find each other and to drain.
 const SETUP_PATIENCE: Duration = Duration::from_secs(40);

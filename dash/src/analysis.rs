@@ -24,15 +24,6 @@ pub(super) struct Analyse {
     spectrogram: Option<usize>,
 }
 
-/// Power of the usual bands of the electroencephalogram, in Hz.
-pub(super) const BANDS: [(&str, [f64; 2]); 5] = [
-    ("delta", [1.0, 4.0]),
-    ("theta", [4.0, 8.0]),
-    ("alpha", [8.0, 13.0]),
-    ("beta", [13.0, 30.0]),
-    ("gamma", [30.0, 80.0]),
-];
-
 impl Analyse {
     /// Computes it for what the view shows until a moment on the local clock; nothing if nothing is wanted. A part for
     /// which too few samples came is empty, so that no page takes an older one for that of now.
@@ -122,6 +113,15 @@ pub(super) fn channel_quality(monitor: &Monitor, shown: &Processing, view: u32, 
     json!({ "type": "quality", "view": view, "stream": monitor.id, "seconds": stretch.seconds(),
         "channels": channels, "found": found })
 }
+
+/// Power of the usual bands of the electroencephalogram, in Hz.
+pub(super) const BANDS: [(&str, [f64; 2]); 5] = [
+    ("delta", [1.0, 4.0]),
+    ("theta", [4.0, 8.0]),
+    ("alpha", [8.0, 13.0]),
+    ("beta", [13.0, 30.0]),
+    ("gamma", [30.0, 80.0]),
+];
 
 const FEWEST_VALUES: usize = 32;
 const MAX_FREQUENCIES: usize = 256;

@@ -59,7 +59,7 @@ impl Chores {
         if running.load(Ordering::Acquire) >= most {
             return Err(Busy);
         }
-        let place = Place::take(running);
+        let place = Running::take(running);
         let done = self.done.clone();
         let run = move || {
             // Who has closed the page hears no answer.
@@ -76,16 +76,16 @@ impl Chores {
 }
 
 /// Counts as one running chore for as long as it lives, also if the work panics or never begins.
-struct Place(Arc<AtomicUsize>);
+struct Running(Arc<AtomicUsize>);
 
-impl Place {
+impl Running {
     fn take(running: &Arc<AtomicUsize>) -> Self {
         running.fetch_add(1, Ordering::AcqRel);
         Self(Arc::clone(running))
     }
 }
 
-impl Drop for Place {
+impl Drop for Running {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

@@ -39,9 +39,6 @@ pub struct ControlOptions {
     pub folder: PathBuf,
 }
 
-/// The usual port, beside that of LabRecorder's remote control.
-pub const CONTROL_PORT: u16 = 22346;
-
 /// A recorder that programs drive until this is dropped.
 #[derive(Debug)]
 pub struct Controlled(Served);
@@ -199,6 +196,9 @@ fn stream(info: &StreamInfo) -> Value {
         "nominal_rate": info.nominal_rate(),
     })
 }
+
+/// The usual port, beside that of LabRecorder's remote control.
+pub const CONTROL_PORT: u16 = 22346;
 
 const ORDER_LIMIT: usize = 128 << 10;
 /// A program that hears nothing for this long would take the recorder for dead.

@@ -17,11 +17,11 @@ use super::outlets::{self, Reason};
 pub(super) struct Pen {
     context: Arc<Context>,
     source: String,
-    state: Mutex<State>,
+    state: Mutex<Pending>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Pending {
     outlet: Option<Outlet>,
     /// Markers before this moment wait for recorders.
     ready: f64,
@@ -58,12 +58,12 @@ impl Pen {
         outlets::open(&info.map_err(|error| error.to_string())?, &self.context)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl Pending {
     fn send_waiting(&mut self) -> Result<(), Reason> {
         let Some(outlet) = &self.outlet else { return Ok(()) };
         if local_clock() < self.ready {

@@ -77,9 +77,6 @@ impl Default for InletOptions {
     }
 }
 
-/// Bytes of samples that one inlet keeps at most, with any buffer length.
-const BYTE_LIMIT: usize = 1 << 30;
-
 /// A receiver of one stream.
 pub struct Inlet {
     stream: Arc<Stream>,
@@ -366,6 +363,9 @@ impl core::fmt::Debug for Inlet {
         out.debug_struct("Inlet").field("stream", &self.stream.info().name()).finish_non_exhaustive()
     }
 }
+
+/// Bytes of samples that one inlet keeps at most, with any buffer length.
+const BYTE_LIMIT: usize = 1 << 30;
 
 mod alarm;
 mod connection;

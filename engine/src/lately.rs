@@ -10,9 +10,6 @@ pub(crate) struct Lately<T> {
     things: Vec<(T, Instant)>,
 }
 
-/// What finds no room counts as known, so a flood gets no long answers.
-const MOST: usize = 64;
-
 impl<T: PartialEq> Lately<T> {
     /// Nothing yet; each thing will be known for as long as `kept`.
     pub(crate) const fn new(kept: Duration) -> Self {
@@ -35,3 +32,6 @@ impl<T: PartialEq> Lately<T> {
         self.things.len()
     }
 }
+
+/// What finds no room counts as known, so a flood gets no long answers.
+const MOST: usize = 64;

@@ -281,14 +281,6 @@ impl fmt::Display for ResolveError {
 
 impl core::error::Error for ResolveError {}
 
-/// How long a continuous search remembers a stream that no longer answers, unless a program says otherwise.
-///
-/// - Source: liblsl `lsl_cpp.h`, the default of `continuous_resolver`.
-pub const FORGET_AFTER: Duration = Duration::from_secs(5);
-
-/// A timeout of this length or more never ends; liblsl calls it `LSL_FOREVER`.
-pub const FOREVER: Duration = Duration::from_secs(32_000_000);
-
 /// With what a search is sealed.
 ///
 /// - Errors: [`ResolveError::Unsealed`]: it must be, and cannot.
@@ -323,6 +315,14 @@ pub(crate) fn query(encode: impl FnOnce(&mut Vec<u8>) -> Result<(), NoRoom>) -> 
     encode(&mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("made of text alone")
 }
+
+/// How long a continuous search remembers a stream that no longer answers, unless a program says otherwise.
+///
+/// - Source: liblsl `lsl_cpp.h`, the default of `continuous_resolver`.
+pub const FORGET_AFTER: Duration = Duration::from_secs(5);
+
+/// A timeout of this length or more never ends; liblsl calls it `LSL_FOREVER`.
+pub const FOREVER: Duration = Duration::from_secs(32_000_000);
 
 /// What a member searches for that looks for streams in the clear; sealed outlets know that it is none of theirs.
 /// Source: secure-session §5.4.

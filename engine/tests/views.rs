@@ -13,7 +13,7 @@ mod sealing;
 
 use sealing::{LONG, Lab, context, find, network, outlet};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_member_learns_how_things_look_from_the_outlet() {
@@ -22,7 +22,7 @@ fn a_member_learns_how_things_look_from_the_outlet() {
     let asking = context(&network, Policy::Require, Some(lab.member(2, |_| {})));
     let sender = outlet(&sending).expect("an outlet");
     let address = SocketAddr::from(([127, 0, 0, 1], sender.info().endpoint(IpVersion::V4).data_port));
-    let ask = || match view(&asking, address, PATIENCE) {
+    let ask = || match view(&asking, address, BUSY_TIMEOUT) {
         Viewed::Told(view) => view,
         other => panic!("{other:?}"),
     };
@@ -44,9 +44,9 @@ fn a_stranger_learns_nothing() {
     let sender = outlet(&sending).expect("an outlet");
     let address = SocketAddr::from(([127, 0, 0, 1], sender.info().endpoint(IpVersion::V4).data_port));
     let without = context(&network, Policy::Off, None);
-    assert!(matches!(view(&without, address, PATIENCE), Viewed::NoKeys));
+    assert!(matches!(view(&without, address, BUSY_TIMEOUT), Viewed::NoKeys));
     let foreign = context(&network, Policy::Require, Some(other.member(1, |_| {})));
-    assert!(matches!(view(&foreign, address, PATIENCE), Viewed::Refused(_)));
+    assert!(matches!(view(&foreign, address, BUSY_TIMEOUT), Viewed::Refused(_)));
     assert_eq!(said_in_the_clear(address), Vec::<u8>::new());
     // Also where the stream may be plain.
     let open = outlet(&context(&network, Policy::Prefer, Some(lab.member(3, |_| {})))).expect("an outlet");
@@ -57,7 +57,7 @@ fn a_stranger_learns_nothing() {
 /// What an outlet says to a stranger who asks in the clear, until it closes.
 fn said_in_the_clear(address: SocketAddr) -> Vec<u8> {
     let mut stranger = TcpStream::connect(address).expect("the outlet");
-    stranger.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stranger.set_read_timeout(Some(BUSY_TIMEOUT)).expect("a timeout");
     stranger.write_all(b"LSL:view\r\n").expect("sent");
     let mut said = Vec::new();
     // An outlet that closes with a request unread resets the connection.

@@ -90,8 +90,6 @@ impl Binary {
     }
 }
 
-const NAN: [u8; 4] = f32::NAN.to_le_bytes();
-
 struct Sink<'a> {
     stream: &'a Stream,
     grid: Grid,
@@ -255,6 +253,8 @@ fn date(datetime: &str) -> String {
     let digits: String = datetime.chars().take(19).filter(char::is_ascii_digit).collect();
     if digits.len() == 14 { format!(",{digits}000000") } else { String::new() }
 }
+
+const NAN: [u8; 4] = f32::NAN.to_le_bytes();
 
 #[cfg(test)]
 mod tests {

@@ -37,26 +37,6 @@ pub(crate) struct Kind {
     most: i64,
 }
 
-pub(crate) const EDF: Kind = Kind {
-    extension: "edf",
-    version: b"0       ",
-    continuous: "EDF+C",
-    annotations: "EDF Annotations",
-    value_bytes: 2,
-    least: -32_768,
-    most: 32_767,
-};
-
-pub(crate) const BDF: Kind = Kind {
-    extension: "bdf",
-    version: b"\xffBIOSEMI",
-    continuous: "BDF+C",
-    annotations: "BDF Annotations",
-    value_bytes: 3,
-    least: -8_388_608,
-    most: 8_388_607,
-};
-
 /// Writes each stream with a rate into a file, with all events in each.
 pub(crate) fn write(
     kind: Kind,
@@ -310,6 +290,26 @@ fn dates(datetime: &str) -> (String, String, String) {
         format!("{day:02}-{name}-{year:04}"),
     )
 }
+
+pub(crate) const EDF: Kind = Kind {
+    extension: "edf",
+    version: b"0       ",
+    continuous: "EDF+C",
+    annotations: "EDF Annotations",
+    value_bytes: 2,
+    least: -32_768,
+    most: 32_767,
+};
+
+pub(crate) const BDF: Kind = Kind {
+    extension: "bdf",
+    version: b"\xffBIOSEMI",
+    continuous: "BDF+C",
+    annotations: "BDF Annotations",
+    value_bytes: 3,
+    least: -8_388_608,
+    most: 8_388_607,
+};
 
 const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];

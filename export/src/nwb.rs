@@ -300,7 +300,7 @@ impl Write for Holes<'_> {
 }
 
 /// Where the samples of a stream go.
-struct Place {
+struct Destination {
     stream: u32,
     values: u64,
     /// Where the times go, if each sample has one.
@@ -308,7 +308,7 @@ struct Place {
 }
 
 /// Finds the holes of the file.
-fn find(path: &Path, streams: &[&Stream]) -> Result<Vec<Place>, ExportError> {
+fn find(path: &Path, streams: &[&Stream]) -> Result<Vec<Destination>, ExportError> {
     let file = hdf5_pure::File::open_streaming(path).map_err(|error| failed(path, error))?;
     let address = |name: &str| {
         let layout = file.dataset(name).and_then(|dataset| dataset.layout());
@@ -328,12 +328,12 @@ fn find(path: &Path, streams: &[&Stream]) -> Result<Vec<Place>, ExportError> {
             }
         };
         let values = address(&format!("acquisition/{}/data", stream.part))?;
-        Ok(Place { stream: stream.header.id, values, times })
+        Ok(Destination { stream: stream.header.id, values, times })
     });
     places.collect()
 }
 
-impl Place {
+impl Destination {
     fn take(
         &mut self,
         file: &mut File,

@@ -38,9 +38,6 @@ impl fmt::Display for Stranger {
     }
 }
 
-/// Whether the system tells whose program is at the other end of a TCP connection.
-pub const TELLS_USERS: bool = users::TELLS;
-
 /// Checks that a connection comes from one of this user's own programs. Root passes, too, because root can
 /// read their memory anyway.
 ///
@@ -97,6 +94,9 @@ fn judge(user: Option<u32>) -> Result<(), Stranger> {
         None => Err(Stranger::Unknown),
     }
 }
+
+/// Whether the system tells whose program is at the other end of a TCP connection.
+pub const TELLS_USERS: bool = users::TELLS;
 
 /// Source: `/proc/sys/kernel/overflowuid`.
 const OVERFLOW_USER: u32 = 65_534;

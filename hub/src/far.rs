@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use schwann::security::refused_from_hub;
-use schwann_relay::{Block, Note, Place, Range, Refused, RunId, StreamId, Subject};
+use schwann_relay::{Block, BlockPlace, Note, Range, Refused, RunId, StreamId, Subject};
 
 pub use self::clock::ClockBound;
 pub(crate) use self::holes::above;
@@ -77,7 +77,7 @@ pub enum News {
         /// Its run.
         run: RunId,
         /// Its place in the run.
-        place: Place,
+        place: BlockPlace,
         /// Its samples.
         content: Vec<u8>,
         /// The block as it was sealed.
@@ -94,7 +94,7 @@ pub enum News {
         /// Its run.
         run: RunId,
         /// Its place in the run.
-        place: Place,
+        place: BlockPlace,
         /// Its samples; nothing while its key is not here.
         content: Option<Vec<u8>>,
         /// When the hub says that it came, in seconds since 1970.

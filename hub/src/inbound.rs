@@ -9,7 +9,7 @@ use schwann::security::refused_from_hub;
 use schwann::{Context, Outlet, OutletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
 use schwann_recorder::{Selector, all_or_any};
-use schwann_relay::{BlockKind, Place, Range, RunId};
+use schwann_relay::{BlockKind, BlockPlace, Range, RunId};
 
 use crate::far::{ClockBound, Far, FarRun, News, Origin};
 use crate::samples;
@@ -79,7 +79,7 @@ impl Inbound {
         core::mem::take(&mut self.remarks)
     }
 
-    fn block(&mut self, run: &FarRun, place: Place, content: Vec<u8>) {
+    fn block(&mut self, run: &FarRun, place: BlockPlace, content: Vec<u8>) {
         let origin = run.origin();
         let is_here = self.channels.get(&origin).is_some_and(|channel| channel.run == run.id());
         if !is_here && !self.begin(run) {
@@ -157,7 +157,7 @@ impl Inbound {
                 channel.outlet.set_clock_shift(-clock.offset);
             }
             let known_lost = channel.next.is_some_and(|next| lost.contains(next));
-            if known_lost || channel.since.is_some_and(|since| since.elapsed() > PATIENCE) {
+            if known_lost || channel.since.is_some_and(|since| since.elapsed() > REORDER_TIMEOUT) {
                 channel.skip();
             }
             if run.is_some_and(FarRun::is_revoked) {
@@ -254,7 +254,7 @@ fn described(info: &StreamInfo, run: &FarRun, clock: ClockBound, hub: &str) -> S
 }
 
 /// How long blocks wait for one before them.
-const PATIENCE: Duration = Duration::from_secs(1);
+const REORDER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a stream may be silent: three announcements are missing then.
 const SILENCE: Duration = Duration::from_secs(35);
 /// How long a run may leave questions unanswered before that is said.

@@ -3,10 +3,10 @@
 //! Each connection begins from nothing: it makes sure that the hub keeps the lab's messages, and subscribes. When it is gone, it is
 //! tried again until the [`Link`] is dropped. Nothing here is trusted: what a message says is for `schwann_relay` to judge.
 
+mod keeper;
 mod pinned;
 mod problem;
 mod questions;
-mod session;
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -84,7 +84,7 @@ impl Link {
         let (address, access) = (address.clone(), access.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         thread::Builder::new().name(String::from("hub")).spawn(move || {
-            let link = session::Keeper { address, access, subjects, tell: Tell(tell) };
+            let link = keeper::Keeper { address, access, subjects, tell: Tell(tell) };
             runtime.block_on(link.keep(commanded));
         })?;
         Ok(Self { commands, events, is_end_told: Cell::new(false) })

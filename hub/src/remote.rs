@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use schwann::{StreamInfo, local_clock};
 use schwann_recorder::{Limits, Trouble, judge_stamps};
-use schwann_relay::{Backlog, BlockKind, Place, Ranges, RunId, StreamId};
+use schwann_relay::{Backlog, BlockKind, BlockPlace, Ranges, RunId, StreamId};
 
 use crate::access::{Access, now};
 use crate::address::Address;
@@ -28,7 +28,7 @@ pub struct Remote {
 
 /// What was seen of one run.
 struct Seen {
-    place: Place,
+    place: BlockPlace,
     /// When its number rose last.
     rose: Instant,
     /// Whether it has risen while we looked.
@@ -180,12 +180,12 @@ impl Remote {
 }
 
 impl Seen {
-    fn new(place: Place, came: i64) -> Self {
+    fn new(place: BlockPlace, came: i64) -> Self {
         let arrived = local_clock();
         Self { place, rose: Instant::now(), has_risen: false, came, first: None, last: None, arrived }
     }
 
-    fn see(&mut self, place: Place, came: i64, stamp: Option<f64>) {
+    fn see(&mut self, place: BlockPlace, came: i64, stamp: Option<f64>) {
         if place.number > self.place.number {
             (self.rose, self.has_risen, self.arrived) = (Instant::now(), true, local_clock());
         }

@@ -10,9 +10,6 @@ use schwann_proto::{
     wire::sample::{ByteOrder, Layout, Stamp, StampTracker},
 };
 
-const ROUNDS: usize = 200;
-const BYTES: usize = 1 << 20;
-
 fn main() {
     println!(
         "{:>8} {:>10} {:>16} {:>16} {:>16}",
@@ -78,3 +75,6 @@ fn time(work: impl FnOnce()) -> f64 {
     work();
     start.elapsed().as_secs_f64()
 }
+
+const ROUNDS: usize = 200;
+const BYTES: usize = 1 << 20;

@@ -8,16 +8,6 @@ use crate::{
     wire::convert::{count_u64, saturating_u64},
 };
 
-/// Places stamps on the local clock.
-pub const CLOCKSYNC: u32 = 1;
-/// Smooths stamps with a line fit.
-pub const DEJITTER: u32 = 2;
-/// Never lets stamps go back.
-pub const MONOTONIZE: u32 = 4;
-
-/// Half-life of the dejitter filter's memory, in seconds, if nothing else is configured.
-pub const SMOOTHING_HALFTIME: f32 = 90.0;
-
 /// What clock sync needs to know.
 pub trait Clocks {
     /// Why the offset is not known.
@@ -229,6 +219,16 @@ impl Dejitter {
         self.w0 + u * self.w1 + base
     }
 }
+
+/// Places stamps on the local clock.
+pub const CLOCKSYNC: u32 = 1;
+/// Smooths stamps with a line fit.
+pub const DEJITTER: u32 = 2;
+/// Never lets stamps go back.
+pub const MONOTONIZE: u32 = 4;
+
+/// Half-life of the dejitter filter's memory, in seconds, if nothing else is configured.
+pub const SMOOTHING_HALFTIME: f32 = 90.0;
 
 #[cfg(test)]
 mod tests {

@@ -85,9 +85,6 @@ fn room<'py, T: Element, S: IntoDimension>(
     Ok(empty.call1((shape.slice(), numpy::dtype::<T>(py)))?.cast_into()?)
 }
 
-/// Bytes that are cleared faster than numpy is asked not to.
-const CLEARED: usize = 16 * 1024;
-
 /// Has `fill` put samples into arrays of the caller's.
 ///
 /// - Errors: `ArgumentError` for arrays of another type or shape.
@@ -130,3 +127,6 @@ pub(crate) fn filled<'py, T: Element + Send>(
     let stamps = stamps.get_item(&first)?.cast_into::<PyArray1<f64>>()?;
     Ok((values.get_item(&first)?, stamps))
 }
+
+/// Bytes that are cleared faster than numpy is asked not to.
+const CLEARED: usize = 16 * 1024;

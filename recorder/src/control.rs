@@ -232,8 +232,10 @@ impl Control {
     ///
     /// - Errors: [`ResolveError`]: the system refuses a thread.
     pub fn open(context: Arc<Context>, settings: Settings) -> Result<Self, ResolveError> {
-        let shared =
-            Arc::new(Shared { desk: Mutex::new(Desk::open(context, settings)?), stop: Stop::default() });
+        let shared = Arc::new(DriverShared {
+            desk: Mutex::new(Desk::open(context, settings)?),
+            stop: Stop::default(),
+        });
         let for_thread = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("record".to_owned())
@@ -330,16 +332,16 @@ impl Control {
 
 /// Lives as long as a [`Control`] does.
 struct Driver {
-    shared: Arc<Shared>,
+    shared: Arc<DriverShared>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct DriverShared {
     desk: Mutex<Desk>,
     stop: Stop,
 }
 
-impl Shared {
+impl DriverShared {
     /// Does what is due: takes in new streams, begins the next file, watches the disk.
     fn run(&self) {
         while !self.stop.wait(LOOK_EVERY) {

@@ -45,18 +45,18 @@ struct Sightings {
     /// Streams that were found, by UID.
     found: BTreeMap<String, StreamInfo>,
     /// Where the data of streams that were found come from: there is nothing to ask.
-    known: BTreeSet<Place>,
+    known: BTreeSet<Endpoint>,
     round: u32,
     has_looked: bool,
 }
 
 /// A computer, which is none for this one, and a port. This computer has several addresses.
-type Place = (Option<IpAddr>, u16);
+type Endpoint = (Option<IpAddr>, u16);
 
 /// A stream in the clear.
 struct Plain {
     info: StreamInfo,
-    places: Vec<Place>,
+    places: Vec<Endpoint>,
     /// Whether this computer looks for streams of its session.
     is_ours: bool,
     /// Looks that did not find it. One is nothing: a busy network loses answers.
@@ -320,12 +320,12 @@ impl Plain {
     }
 }
 
-fn place(address: SocketAddr) -> Place {
+fn place(address: SocketAddr) -> Endpoint {
     (Some(address.ip()).filter(|ip| !is_own_address(*ip)), address.port())
 }
 
 /// Where the data of a stream come from.
-fn data_places(info: &StreamInfo) -> Vec<Place> {
+fn data_places(info: &StreamInfo) -> Vec<Endpoint> {
     let ends = [IpVersion::V4, IpVersion::V6].map(|version| {
         let endpoint = info.endpoint(version);
         let ip: IpAddr = endpoint.address.to_string().split('%').next()?.parse().ok()?;

@@ -26,7 +26,7 @@ use command::Command;
 #[derive(Debug)]
 pub struct Remote {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<RemoteShared>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -40,7 +40,7 @@ pub enum Heard {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct RemoteShared {
     stop: Stop,
     heard: Heard,
     connections: AtomicUsize,
@@ -58,7 +58,7 @@ impl Remote {
     pub fn serve(control: Control, ip: IpAddr, port: u16, heard: Heard) -> io::Result<Self> {
         let listener = TcpListener::bind((ip, port))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RemoteShared {
             stop: Stop::default(),
             heard,
             connections: AtomicUsize::new(0),
@@ -98,7 +98,7 @@ impl Drop for Remote {
     }
 }
 
-impl Shared {
+impl RemoteShared {
     fn accept(self: &Arc<Self>, listener: &TcpListener, control: &Control) {
         loop {
             let accepted = listener.accept();

@@ -5,7 +5,7 @@ use schwann_session::{Credentials, LabId, PublicKey, bytes::Reader};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    chain::Place,
+    chain::BlockPlace,
     key::{EpochKey, Scope, nonce},
     names::{RunId, StreamId},
     signed::{self, Magic, Refused, SIGNATURE},
@@ -90,8 +90,8 @@ impl<'a> Block<'a> {
 
     /// Its place in the chain, as it says itself.
     #[must_use]
-    pub fn place(&self) -> Place {
-        Place::of(&self.header, self.hash())
+    pub fn place(&self) -> BlockPlace {
+        BlockPlace::of(&self.header, self.hash())
     }
 
     /// The block as it was received.

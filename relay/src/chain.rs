@@ -9,7 +9,7 @@ use crate::{
 
 /// What a chain keeps of one block, and a recorder writes beside it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct BlockPlace {
     /// Its number.
     pub number: u64,
     /// Count of samples in all blocks before it.
@@ -24,7 +24,7 @@ pub struct Place {
     pub hash: Hash,
 }
 
-impl Place {
+impl BlockPlace {
     pub(crate) fn of(header: &Header, hash: Hash) -> Self {
         let Header { kind, count, number, first_sample, before, .. } = *header;
         Self { number, first_sample, count, kind, before, hash }
@@ -42,8 +42,8 @@ pub struct Chain {
 
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
-    front: Place,
-    back: Place,
+    front: BlockPlace,
+    back: BlockPlace,
 }
 
 impl Chain {
@@ -90,7 +90,7 @@ impl Chain {
     /// Adds a block that is not here, if its neighbours that are agree.
     ///
     /// - Errors: [`LinkError`]; the chain stays as it was.
-    pub fn link(&mut self, place: Place) -> Result<(), LinkError> {
+    pub fn link(&mut self, place: BlockPlace) -> Result<(), LinkError> {
         let next = self.at(place.number);
         let left = next.checked_sub(1).and_then(|at| self.stretches.get(at)).copied();
         let right = self.stretches.get(next).copied();
@@ -112,7 +112,7 @@ impl Chain {
     }
 
     /// Whether `place` goes on where `before` ends, or where the run begins.
-    fn follows(&self, before: Option<Place>, place: &Place) -> bool {
+    fn follows(&self, before: Option<BlockPlace>, place: &BlockPlace) -> bool {
         match before {
             Some(before) => precedes(&before, place),
             None if place.number == 0 => place.before == self.root && place.first_sample == 0,
@@ -120,7 +120,7 @@ impl Chain {
         }
     }
 
-    fn splice(&mut self, next: usize, place: Place, left: bool, right: bool) -> Result<(), LinkError> {
+    fn splice(&mut self, next: usize, place: BlockPlace, left: bool, right: bool) -> Result<(), LinkError> {
         let start = if left { next.saturating_sub(1) } else { next };
         let end = if right { next.saturating_add(1) } else { next };
         if !left && !right && self.stretches.len() > MAX_HOLES {
@@ -140,7 +140,7 @@ impl Chain {
 }
 
 /// Whether `second` names `first` as the block before it, and counts its samples.
-fn precedes(first: &Place, second: &Place) -> bool {
+fn precedes(first: &BlockPlace, second: &BlockPlace) -> bool {
     second.before == first.hash
         && first.first_sample.checked_add(u64::from(first.count)) == Some(second.first_sample)
 }
@@ -176,14 +176,21 @@ mod tests {
     const ROOT: Hash = [0xEE; 32];
 
     /// A run of `count` blocks with two samples each and an end.
-    fn run(count: u64) -> Vec<Place> {
+    fn run(count: u64) -> Vec<BlockPlace> {
         let hash = |number: u64| -> Hash { [u8::try_from(number % 251).unwrap() + 1; 32] };
         (0..count)
             .map(|number| {
                 let kind = if number + 1 == count { BlockKind::End } else { BlockKind::Samples };
                 let before = if number == 0 { ROOT } else { hash(number - 1) };
                 let samples = if kind == BlockKind::End { 0 } else { 2 };
-                Place { number, first_sample: 2 * number, count: samples, kind, before, hash: hash(number) }
+                BlockPlace {
+                    number,
+                    first_sample: 2 * number,
+                    count: samples,
+                    kind,
+                    before,
+                    hash: hash(number),
+                }
             })
             .collect()
     }
@@ -220,7 +227,7 @@ mod tests {
     #[test]
     fn a_block_that_contradicts_a_neighbour_is_a_fork() {
         let places = run(5);
-        let spoil: [fn(&mut Place); 3] = [
+        let spoil: [fn(&mut BlockPlace); 3] = [
             |place| place.before[0] ^= 1,
             |place| place.first_sample += 1,
             |place| place.kind = BlockKind::End,
@@ -243,7 +250,7 @@ mod tests {
         let places = run(3);
         let mut chain = Chain::new(ROOT);
         chain.link(places[2]).unwrap();
-        assert_eq!(chain.link(Place { number: 9, ..places[1] }), Err(LinkError::Fork));
+        assert_eq!(chain.link(BlockPlace { number: 9, ..places[1] }), Err(LinkError::Fork));
         assert_eq!(chain.holes(3).as_slice(), [Range { first: 0, last: 1 }]);
     }
 
@@ -251,7 +258,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "4,096 stretches take miri many minutes")]
     fn holes_are_bounded() {
         let mut chain = Chain::new(ROOT);
-        let place = |number| Place { number, ..run(2)[0] };
+        let place = |number| BlockPlace { number, ..run(2)[0] };
         for hole in 0..=MAX_HOLES as u64 {
             chain.link(place(2 * hole + 1)).unwrap();
         }

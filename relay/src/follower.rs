@@ -7,7 +7,7 @@ use schwann_session::{LabId, PublicKey};
 use crate::{
     announcement::{Announcement, Before},
     block::{Block, Hash, root},
-    chain::{Chain, LinkError, Place},
+    chain::{BlockPlace, Chain, LinkError},
     key::{EpochKey, Scope},
     member::WrappingKey,
     names::RunId,
@@ -36,7 +36,7 @@ pub struct Follower {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Taken {
     /// Its content, opened for the first time, and its place, which a recorder keeps beside it.
-    New(Place, Vec<u8>),
+    New(BlockPlace, Vec<u8>),
     /// The device signed it, and its epoch's key or the description is not here yet: take it again later.
     NoKey,
     /// It is here already.
@@ -140,7 +140,7 @@ impl Follower {
 
     /// Goes on with what a recorder kept on its disk: the description, and the places of its blocks. What does not fit is
     /// left out, and so asked for again.
-    pub fn restore(&mut self, description: Vec<u8>, places: impl IntoIterator<Item = Place>) {
+    pub fn restore(&mut self, description: Vec<u8>, places: impl IntoIterator<Item = BlockPlace>) {
         let mut chain = Chain::new(root(&self.scope, &self.device, &description));
         for place in places {
             if !chain.contains(place.number) {
@@ -185,7 +185,7 @@ impl Follower {
         let Some((_, chain)) = &mut self.content else { return Ok(Taken::NoKey) };
         let Some(key) = self.keys.get(&block.header.epoch) else { return Ok(Taken::NoKey) };
         let content = block.open(key)?;
-        let place = Place::of(&block.header, block.hash());
+        let place = BlockPlace::of(&block.header, block.hash());
         chain.link(place).map_err(|error| match error {
             LinkError::Fork => Refused::Fork,
             LinkError::TooManyHoles => Refused::TooManyHoles,

@@ -85,9 +85,6 @@ impl EpochKey {
     }
 }
 
-/// A description key seals one description.
-const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);
-
 /// The nonce of block `number`: it never repeats within a run (relay §3).
 pub(crate) fn nonce(number: u64) -> Nonce {
     let mut nonce = [0; Nonce::LEN];
@@ -96,6 +93,9 @@ pub(crate) fn nonce(number: u64) -> Nonce {
     }
     Nonce(nonce)
 }
+
+/// A description key seals one description.
+const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);
 
 #[cfg(test)]
 mod tests {

@@ -58,7 +58,7 @@ mod wrapped;
 
 pub use announcement::{Announcement, Before, MAX_DESCRIPTION};
 pub use block::{Block, BlockKind, Hash, MAX_CONTENT};
-pub use chain::{Chain, LinkError, MAX_HOLES, Place};
+pub use chain::{BlockPlace, Chain, LinkError, MAX_HOLES};
 pub use clock::{Backlog, ClockAnswer, ClockMessage, ProbeId};
 pub use follower::{End, Follower, Mark, Report, Taken};
 pub use member::{MemberKeyId, WRAPPING_LIFETIME, WrappingKey, WrappingPublic};

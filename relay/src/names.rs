@@ -112,12 +112,12 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Random bytes in the name of a run.
-const DRAWN: usize = 8;
-
 fn hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
+
+/// Random bytes in the name of a run.
+const DRAWN: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use schwann_session::{Credentials, Entropy, LabId, NoEntropy, PublicKey, UnixSec
 use crate::{
     announcement::{Before, Head, MAX_DESCRIPTION},
     block::{BlockKind, Hash, Header, MAX_CONTENT, root},
-    chain::Place,
+    chain::BlockPlace,
     key::{EpochKey, FreshKey, Scope},
     member::WrappingPublic,
     names::{RunId, StreamId},
@@ -68,7 +68,7 @@ struct Epoch {
 /// A block that was sealed now.
 pub struct Sealed {
     /// Its place in the chain; the journal keeps it beside the block.
-    pub place: Place,
+    pub place: BlockPlace,
     /// The block.
     pub bytes: Vec<u8>,
     /// Whether an epoch began with it: then announcement and wrapped keys go to the hub before it.
@@ -208,7 +208,7 @@ impl Run {
         let bytes = header.seal(content, key, moment.credentials).ok_or(SealError::TooLong)?;
         let hash = Sha256::digest(&bytes).into();
         (self.next, self.samples, self.head) = (next, samples, hash);
-        Ok(Sealed { place: Place::of(&header, hash), bytes, new_epoch })
+        Ok(Sealed { place: BlockPlace::of(&header, hash), bytes, new_epoch })
     }
 
     fn epoch_is_due(&self, moment: &Moment<'_>) -> bool {

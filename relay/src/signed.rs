@@ -8,9 +8,6 @@ use schwann_session::{
 };
 use sha2::{Digest, Sha256};
 
-/// Length of a signature, in bytes.
-pub(crate) const SIGNATURE: usize = 64;
-
 /// Three letters and the version, with which a message begins.
 pub(crate) type Magic = [u8; 4];
 
@@ -103,3 +100,6 @@ impl fmt::Display for Refused {
 }
 
 impl core::error::Error for Refused {}
+
+/// Length of a signature, in bytes.
+pub(crate) const SIGNATURE: usize = 64;

@@ -172,12 +172,12 @@ impl fmt::Display for DatagramError {
 
 impl core::error::Error for DatagramError {}
 
-/// Bytes that sealing adds to a datagram.
-pub const DATAGRAM_OVERHEAD: usize = HEADER_LEN + Tag::LEN;
-
 fn header(session: SessionId, counter: u64) -> [u8; HEADER_LEN] {
     concat(&[&MAGIC, &session.0, &counter.to_le_bytes()])
 }
+
+/// Bytes that sealing adds to a datagram.
+pub const DATAGRAM_OVERHEAD: usize = HEADER_LEN + Tag::LEN;
 
 const HEADER_LEN: usize = 20;
 /// The first byte is no ASCII letter, so that no plain LSL datagram begins so.

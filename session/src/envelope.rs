@@ -28,9 +28,6 @@ use crate::{
     record::nonce,
 };
 
-/// Bytes that an envelope adds.
-pub const OVERHEAD: usize = HEAD + Tag::LEN;
-
 /// Tells whether bytes are an envelope.
 #[must_use]
 pub fn is_envelope(bytes: &[u8]) -> bool {
@@ -74,6 +71,9 @@ fn key(own: &NoiseKey, other: &[u8; 32], sender: &[u8; 32], receiver: &[u8; 32])
     let chain: [u8; 32] = Sha256::digest(LABEL).into();
     Some(Key::new(&mix(&chain, input.as_slice())))
 }
+
+/// Bytes that an envelope adds.
+pub const OVERHEAD: usize = HEAD + Tag::LEN;
 
 const MAGIC: &[u8; 4] = b"SCE\x01";
 const HEAD: usize = MAGIC.len() + 32;

@@ -9,7 +9,7 @@ use ml_kem::{
 use zeroize::{Zeroize, Zeroizing};
 
 /// A shared secret of 32 bytes.
-pub(crate) type Shared = Zeroizing<[u8; 32]>;
+pub(crate) type SharedSecret = Zeroizing<[u8; 32]>;
 
 /// The initiator's half, kept as the 64-byte seed `d | z`. A second expansion costs microseconds and
 /// keeps kilobytes out of a half-open session.
@@ -33,7 +33,7 @@ impl Seed {
     }
 
     /// Opens what the responder sent. A wrong ciphertext gives a wrong secret, never an error (FIPS 203 §6.3).
-    pub(crate) fn decapsulate(&self, ciphertext: &[u8; CIPHERTEXT_LEN]) -> Option<Shared> {
+    pub(crate) fn decapsulate(&self, ciphertext: &[u8; CIPHERTEXT_LEN]) -> Option<SharedSecret> {
         let mut secret = self.expand().decapsulate(&Ciphertext::from(*ciphertext));
         let shared = Zeroizing::new(secret.into());
         secret.zeroize();
@@ -47,7 +47,7 @@ impl Seed {
 pub(crate) fn encapsulate(
     public: &[u8; PUBLIC_LEN],
     random: &Zeroizing<[u8; 32]>,
-) -> Option<([u8; CIPHERTEXT_LEN], Shared)> {
+) -> Option<([u8; CIPHERTEXT_LEN], SharedSecret)> {
     let key = EncapsulationKey::new(&(*public).into()).ok()?;
     let mut message = (**random).into();
     let (ciphertext, mut secret) = key.encapsulate_deterministic(&message);

@@ -4,7 +4,7 @@
 
 use zeroize::Zeroizing;
 
-pub(crate) type Shared = Zeroizing<[u8; 32]>;
+pub(crate) type SharedSecret = Zeroizing<[u8; 32]>;
 
 pub(crate) struct Seed;
 
@@ -17,7 +17,7 @@ impl Seed {
         None
     }
 
-    pub(crate) fn decapsulate(&self, _: &[u8; CIPHERTEXT_LEN]) -> Option<Shared> {
+    pub(crate) fn decapsulate(&self, _: &[u8; CIPHERTEXT_LEN]) -> Option<SharedSecret> {
         None
     }
 }
@@ -25,7 +25,7 @@ impl Seed {
 pub(crate) fn encapsulate(
     _: &[u8; PUBLIC_LEN],
     _: &Zeroizing<[u8; 32]>,
-) -> Option<([u8; CIPHERTEXT_LEN], Shared)> {
+) -> Option<([u8; CIPHERTEXT_LEN], SharedSecret)> {
     None
 }
 

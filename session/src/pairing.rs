@@ -36,19 +36,6 @@ mod agreement;
 #[cfg(test)]
 mod tests;
 
-/// Wrong tries after which an invitation ends.
-pub const TRIES: u8 = 3;
-/// Length of message 1, in bytes.
-pub const MESSAGE_1: usize = MAGIC.len() + Element::LEN + kem::PUBLIC_LEN;
-/// Length of message 2, in bytes.
-pub const MESSAGE_2: usize = Element::LEN + kem::CIPHERTEXT_LEN;
-/// Length of message 3, in bytes.
-pub const MESSAGE_3: usize = PROOF + REQUEST + Tag::LEN;
-/// Length of the head of message 4, in bytes; the sealed membership follows.
-pub const MESSAGE_4_HEAD: usize = 1 + PROOF + 4;
-/// Longest membership that message 4 brings, in bytes: a certificate and the longest revocation list.
-pub const MAX_MEMBERSHIP: usize = 32 + 192 + 32 + 136 + 8 * 65_536;
-
 /// The words as both ends put them in; wiped when dropped.
 pub struct Words(Zeroizing<Vec<u8>>);
 
@@ -335,6 +322,19 @@ fn open(key: &Key, head: &[u8], sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Pai
     open_in_place(key, &nonce(0), head, &mut content, &Tag(*tag)).map_err(|_| PairingError::Malformed)?;
     Ok(content)
 }
+
+/// Wrong tries after which an invitation ends.
+pub const TRIES: u8 = 3;
+/// Length of message 1, in bytes.
+pub const MESSAGE_1: usize = MAGIC.len() + Element::LEN + kem::PUBLIC_LEN;
+/// Length of message 2, in bytes.
+pub const MESSAGE_2: usize = Element::LEN + kem::CIPHERTEXT_LEN;
+/// Length of message 3, in bytes.
+pub const MESSAGE_3: usize = PROOF + REQUEST + Tag::LEN;
+/// Length of the head of message 4, in bytes; the sealed membership follows.
+pub const MESSAGE_4_HEAD: usize = 1 + PROOF + 4;
+/// Longest membership that message 4 brings, in bytes: a certificate and the longest revocation list.
+pub const MAX_MEMBERSHIP: usize = 32 + 192 + 32 + 136 + 8 * 65_536;
 
 const MAGIC: &[u8; 4] = b"SCP\x01";
 const POSSESSION: &[u8] = b"schwann/1 pairing key\0";

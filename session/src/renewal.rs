@@ -13,13 +13,6 @@ use crate::{
     envelope,
 };
 
-/// Length of a request, in bytes.
-pub const REQUEST: usize = CONTENT + envelope::OVERHEAD;
-/// Length of an answer that grants, in bytes.
-pub const ANSWER: usize = Certificate::LEN + envelope::OVERHEAD;
-/// A certificate is renewed when it is valid for no longer than this, in seconds: 30 days.
-pub const AHEAD: u64 = 30 * 86_400;
-
 /// Why the authority's machine does not renew.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -121,6 +114,13 @@ pub fn open(key: &DeviceKey, old: &Certificate, lab: &Lab, answer: &[u8; ANSWER]
 fn signed(certificate: &[u8; Certificate::LEN], time: &[u8; 8]) -> [u8; LABEL.len() + Certificate::LEN + 8] {
     concat(&[LABEL, certificate, time])
 }
+
+/// Length of a request, in bytes.
+pub const REQUEST: usize = CONTENT + envelope::OVERHEAD;
+/// Length of an answer that grants, in bytes.
+pub const ANSWER: usize = Certificate::LEN + envelope::OVERHEAD;
+/// A certificate is renewed when it is valid for no longer than this, in seconds: 30 days.
+pub const AHEAD: u64 = 30 * 86_400;
 
 const LABEL: &[u8] = b"schwann/1 renewal\0";
 const CONTENT: usize = Certificate::LEN + 8 + 64;

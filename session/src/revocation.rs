@@ -158,9 +158,6 @@ impl fmt::Display for RevocationError {
 
 impl core::error::Error for RevocationError {}
 
-/// Most entries on one list; a lab that revokes more starts anew.
-pub const MAX_ENTRIES: u32 = 65_536;
-
 impl PublicKey {
     /// What stands for this key on a list: it puts out every certificate of the key, also one that its reader never saw.
     ///
@@ -173,9 +170,6 @@ impl PublicKey {
         first | KEY_ENTRY
     }
 }
-
-/// The bit that tells the entry of a key from a serial.
-pub(crate) const KEY_ENTRY: u64 = 1 << 63;
 
 /// What the authority signs in place of the list itself: its hash under a domain.
 pub(crate) fn digest(body: &[u8]) -> [u8; 32] {
@@ -238,5 +232,11 @@ fn entries(bytes: &[u8]) -> Option<(&[[u8; 8]], &[u8])> {
     reader.slice(64)?;
     Some((entries, reader.rest()))
 }
+
+/// Most entries on one list; a lab that revokes more starts anew.
+pub const MAX_ENTRIES: u32 = 65_536;
+
+/// The bit that tells the entry of a key from a serial.
+pub(crate) const KEY_ENTRY: u64 = 1 << 63;
 
 const MAGIC: &[u8; 4] = b"SCR\x01";

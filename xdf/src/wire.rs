@@ -120,9 +120,6 @@ pub(crate) enum VarLen {
     Invalid,
 }
 
-/// The most bytes a variable-length number takes.
-pub(crate) const VAR_LEN_MAX: usize = 9;
-
 /// Reads a variable-length number from the front of `bytes`.
 pub(crate) fn read_var_len(bytes: &[u8]) -> VarLen {
     let Some((&width, rest)) = bytes.split_first() else { return VarLen::Incomplete };
@@ -173,6 +170,9 @@ pub(crate) fn put_clock_offset(out: &mut Vec<u8>, stream: u32, collected: f64, o
     out.extend_from_slice(&collected.to_le_bytes());
     out.extend_from_slice(&offset.to_le_bytes());
 }
+
+/// The most bytes a variable-length number takes.
+pub(crate) const VAR_LEN_MAX: usize = 9;
 
 #[cfg(test)]
 mod tests {

@@ -85,18 +85,6 @@ impl Frames {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 type Line = [u64; 16];
 
-/// Lines that are overwritten one by one. Less than a page, so that no probe of the stack touches another one.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-const LINES: usize = 31;
-
-/// Bytes that one frame overwrites at once; deeper ones take another frame. A microcontroller has a small stack.
-const DEEP: usize = if cfg!(target_pointer_width = "32") { 512 } else { 8192 };
-
-/// What a function may use below its stack pointer, in bytes. 128 of them no instruction reserves (System V ABI for
-/// x86-64 §3.2.2). The rest is for frames of called functions without secrets of their own. Twice what a test
-/// found: 280 in release builds.
-pub(super) const UNSEEN: usize = 640;
-
 /// The lower end of the frame that this is inlined into.
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 #[inline(always)]
@@ -130,3 +118,15 @@ fn stack_pointer() -> usize {
 fn stack_pointer() -> usize {
     usize::MAX
 }
+
+/// Lines that are overwritten one by one. Less than a page, so that no probe of the stack touches another one.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const LINES: usize = 31;
+
+/// Bytes that one frame overwrites at once; deeper ones take another frame. A microcontroller has a small stack.
+const DEEP: usize = if cfg!(target_pointer_width = "32") { 512 } else { 8192 };
+
+/// What a function may use below its stack pointer, in bytes. 128 of them no instruction reserves (System V ABI for
+/// x86-64 §3.2.2). The rest is for frames of called functions without secrets of their own. Twice what a test
+/// found: 280 in release builds.
+pub(super) const UNSEEN: usize = 640;

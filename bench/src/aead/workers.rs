@@ -13,7 +13,7 @@ use super::measure::FEWEST;
 use super::{BLOCK, KEY, Workload};
 use crate::record::Reading;
 use crate::statistics::median;
-use crate::transfer::{Place, Process};
+use crate::transfer::{Placement, Process};
 use crate::worker::{Event, Job};
 
 /// Measures every strategy with 1, 2, 4 and 8 workers.
@@ -178,8 +178,9 @@ fn rayon_scope(count: usize) -> Sample {
 
 /// This program again, as often as there are workers; their own clocks count, not their start.
 fn processes(count: usize) -> Sample {
-    let start =
-        |_| Process::start(&Job::Aead(CHILD_PASSES), &Place::default(), PROCESS_TIMEOUT).expect("a process");
+    let start = |_| {
+        Process::start(&Job::Aead(CHILD_PASSES), &Placement::default(), PROCESS_TIMEOUT).expect("a process")
+    };
     let children: Vec<Process> = (0..count).map(start).collect();
     let spent = |mut child: Process| match child.hear() {
         Ok(Event::Spent(own, processor)) => (own, processor),

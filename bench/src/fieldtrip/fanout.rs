@@ -114,7 +114,7 @@ fn over_sockets(readers: usize, time: Duration) -> Outcome {
     let connect = || Client::connect(server.address().clone(), Options::default());
     let (mut writer, is_over) = (connect()?, Arc::new(AtomicBool::new(false)));
     let reader = |_| {
-        let wait = |client: &mut Client, threshold| Ok(client.wait(threshold, PATIENCE)?);
+        let wait = |client: &mut Client, threshold| Ok(client.wait(threshold, LOOK_EVERY)?);
         let read = |client: &mut Client, first, last| Ok(client.samples(first, last)?.values);
         Ok(follow(connect()?, Arc::clone(&is_over), wait, read))
     };
@@ -126,7 +126,7 @@ fn over_sockets(readers: usize, time: Duration) -> Outcome {
 fn in_process(readers: usize, time: Duration) -> Outcome {
     let (buffer, is_over) = (buffer(CHANNELS, RATE)?, Arc::new(AtomicBool::new(false)));
     let reader = |_| {
-        let wait = |buffer: &mut Buffer, threshold| Ok(buffer.wait(threshold, PATIENCE)?);
+        let wait = |buffer: &mut Buffer, threshold| Ok(buffer.wait(threshold, LOOK_EVERY)?);
         let read = |buffer: &mut Buffer, begin, end| Ok(buffer.samples(Some(Selection { begin, end }))?.1);
         follow(buffer.clone(), Arc::clone(&is_over), wait, read)
     };
@@ -243,7 +243,7 @@ const BLOCK: u32 = 20;
 const BLOCK_VALUES: usize = CHANNELS as usize * BLOCK as usize;
 const BLOCK_BYTES: usize = BLOCK_VALUES * 4;
 /// A reader looks so often whether it is over.
-const PATIENCE: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How many readers there are, turn by turn.
 const TURNS: [usize; 18] = [0, 16, 16, 0, 1, 4, 0, 16, 16, 0, 4, 1, 0, 16, 16, 0, 16, 0];
 /// The same with all readers or none.

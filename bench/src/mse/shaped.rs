@@ -13,13 +13,13 @@ use super::{count, figure};
 use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
-use crate::transfer::{Place, Process};
+use crate::transfer::{Placement, Process};
 use crate::worker::{Event, Job};
 
 /// Starts this program again in a network namespace whose loopback interface is shaped.
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let enter = ["unshare", "-n", "sh", "-c", SCRIPT].map(OsString::from);
-    let place = Place { enter: &enter, ..Place::default() };
+    let place = Placement { enter: &enter, ..Placement::default() };
     let said = Process::start(&Job::Shaped(effort), &place, TRANSFERS_TIMEOUT)
         .and_then(|mut process| process.hear());
     if let Ok(Event::Figures(lines)) = said {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{success, transfer};
 use crate::Reason;
 use crate::clock;
-use crate::transfer::{Place, Process};
+use crate::transfer::{Placement, Process};
 use crate::worker::{Event, Job, emit};
 
 /// The kinds of connection: no MSE at all, or a method, after an exchange in the usual or the wide group.
@@ -91,7 +91,7 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn start(task: Task) -> Result<Self, Reason> {
-        let mut process = Process::start(&Job::Mse(task), &Place::default(), Duration::from_secs(20))?;
+        let mut process = Process::start(&Job::Mse(task), &Placement::default(), Duration::from_secs(20))?;
         let Event::Listening(address) = process.hear()? else { return Err("it spoke out of turn".into()) };
         Ok(Self { _process: process, address })
     }

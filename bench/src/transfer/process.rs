@@ -25,7 +25,7 @@ pub(crate) struct Process {
 
 /// Where a process is started.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Placement<'a> {
     /// The words that bring it where it belongs.
     pub(crate) enter: &'a [OsString],
     pub(crate) environment: Option<&'a BTreeMap<String, String>>,
@@ -35,7 +35,7 @@ pub(crate) struct Place<'a> {
 
 impl Process {
     /// Starts this program anew for a job.
-    pub(crate) fn start(job: &Job, place: &Place<'_>, patience: Duration) -> Result<Self, TransferError> {
+    pub(crate) fn start(job: &Job, place: &Placement<'_>, patience: Duration) -> Result<Self, TransferError> {
         let program = std::env::current_exe().map_err(TransferError::Setup)?;
         let enter = place.enter.iter().map(OsString::as_os_str);
         let words: Vec<&OsStr> = enter.chain([program.as_os_str()]).collect();

@@ -369,9 +369,6 @@ fn now() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
-/// Days of a certificate for the authority's own machine.
-const OWN_DAYS: u64 = 3650;
-
 fn failed(error: impl core::fmt::Display) -> Problem {
     Problem::Failed(error.to_string())
 }
@@ -379,3 +376,6 @@ fn failed(error: impl core::fmt::Display) -> Problem {
 fn damaged(path: &Path) -> Problem {
     failed(store::damaged(path))
 }
+
+/// Days of a certificate for the authority's own machine.
+const OWN_DAYS: u64 = 3650;

@@ -17,7 +17,7 @@ use crate::harness::{Lab, Running};
 use crate::senders::context_of;
 
 /// Time for anything that must happen on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two samples.
 const PERIOD: Duration = Duration::from_millis(5);
 
@@ -34,7 +34,7 @@ impl Counter {
         let end = Arc::<AtomicBool>::default();
         let is_over = Arc::clone(&end);
         let thread = thread::spawn(move || {
-            assert!(outlet.wait_for_consumers(1, Some(PATIENCE)), "no one watches");
+            assert!(outlet.wait_for_consumers(1, Some(BUSY_TIMEOUT)), "no one watches");
             let mut sent = 0_i32;
             while !is_over.load(Ordering::Relaxed) {
                 outlet.push_sample(&[sent], local_clock(), Flush::Now).unwrap();
@@ -79,7 +79,7 @@ impl Watcher {
 
     /// Waits until it reports `text` once more than in `before`.
     fn wait_for_report(&self, text: &str, before: &str) {
-        let (deadline, seen) = (Instant::now() + PATIENCE, before.matches(text).count());
+        let (deadline, seen) = (Instant::now() + BUSY_TIMEOUT, before.matches(text).count());
         while self.reported().matches(text).count() <= seen {
             assert!(Instant::now() < deadline, "no {text:?} in {}", self.reported());
             thread::sleep(Duration::from_millis(10));

@@ -96,7 +96,7 @@ impl Poster {
             .build();
         let settings = ureq::Agent::config_builder()
             .tls_config(tls)
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(POST_TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
@@ -183,7 +183,7 @@ fn sentence(error: &ureq::Error) -> String {
 }
 
 /// What a receiver may take for one post.
-const PATIENCE: Duration = Duration::from_secs(5);
+const POST_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

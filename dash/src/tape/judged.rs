@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 /// What was found so far.
 #[derive(Clone, Debug)]
-pub(super) struct Judged(Arc<Mutex<State>>);
+pub(super) struct Judged(Arc<Mutex<Findings>>);
 
 #[derive(Debug)]
-struct State {
+struct Findings {
     began: Instant,
     done: u64,
     all: u64,
@@ -47,7 +47,7 @@ impl Judged {
     pub(super) fn begin(location: Location, recording: &IndexedRecording<Source>) -> Self {
         let (began, streams, failure) = (Instant::now(), None, None);
         let judged =
-            Self(Arc::new(Mutex::new(State { began, done: 0, all: 0, streams, failure, version: 1 })));
+            Self(Arc::new(Mutex::new(Findings { began, done: 0, all: 0, streams, failure, version: 1 })));
         let ids = recording.headers().iter().map(|header| header.id);
         let maps: HashMap<u32, ClockMap> = ids.map(|id| (id, recording.clock_map(id))).collect();
         let own = judged.clone();
@@ -103,7 +103,7 @@ impl Judged {
         state.version += 1;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Findings> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

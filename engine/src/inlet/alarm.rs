@@ -148,14 +148,14 @@ impl Alarms {
     }
 }
 
-/// Lag in seconds from which on the outlet hears of it.
-const REPORTED_LAG: f64 = 5.0;
-
 impl fmt::Debug for Alarms {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Alarms").field("judge", &self.judge).finish_non_exhaustive()
     }
 }
+
+/// Lag in seconds from which on the outlet hears of it.
+const REPORTED_LAG: f64 = 5.0;
 
 #[cfg(test)]
 mod tests {

@@ -42,9 +42,6 @@ struct EventQueue {
     ended: bool,
 }
 
-/// Most events kept until they are taken.
-const KEPT: usize = 64;
-
 impl Events {
     pub(crate) fn new() -> Self {
         Self { state: Mutex::default(), changed: Condvar::new() }
@@ -85,3 +82,6 @@ impl Events {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Most events kept until they are taken.
+const KEPT: usize = 64;

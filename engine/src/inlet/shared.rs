@@ -143,7 +143,7 @@ impl State {
 }
 
 /// State, and the two ways to wait for it to change.
-pub(crate) struct Shared {
+pub(crate) struct InletShared {
     state: Mutex<State>,
     /// Samples arrived, the phase changed, or the receiver came back.
     changed: Condvar,
@@ -153,7 +153,7 @@ pub(crate) struct Shared {
     pub(crate) bells: Bells,
 }
 
-impl Shared {
+impl InletShared {
     pub(crate) fn new() -> Self {
         let state = State {
             phase: Phase::Closed,
@@ -325,15 +325,15 @@ impl Shared {
     }
 }
 
-/// Bytes taken in by one drain, so that a flood cannot hold its thread.
-const DRAIN_LIMIT: usize = 16 * 1024 * 1024;
-
 fn wait_on<'a>(condvar: &Condvar, state: MutexGuard<'a, State>, wait: Wait) -> MutexGuard<'a, State> {
     match wait.left() {
         None => condvar.wait(state).unwrap_or_else(PoisonError::into_inner),
         Some(left) => condvar.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
     }
 }
+
+/// Bytes taken in by one drain, so that a flood cannot hold its thread.
+const DRAIN_LIMIT: usize = 16 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests;

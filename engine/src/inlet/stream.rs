@@ -13,7 +13,7 @@ use schwann_session::{PeerIdentity, Refusal};
 use super::alarm::Alarms;
 use super::events::{Events, StreamEvent};
 use super::receiver::Wait;
-use super::shared::{Phase, Shared};
+use super::shared::{InletShared, Phase};
 use super::stamps::Stamps;
 use super::{BYTE_LIMIT, InletOptions, Recover};
 use crate::clock::{ClockOffset, Estimate};
@@ -40,7 +40,7 @@ use ways::Ways;
 
 /// Everything that an inlet and its threads know of the stream.
 pub(crate) struct Stream {
-    pub(crate) shared: Shared,
+    pub(crate) shared: InletShared,
     pub(crate) events: Events,
     pub(crate) stamps: Stamps,
     pub(crate) alarms: Alarms,
@@ -74,7 +74,7 @@ impl Stream {
         let recover = check(info, options.recover)?;
         let terms = policy::receiving(context.trust(), info)?;
         let stream = Self {
-            shared: Shared::new(),
+            shared: InletShared::new(),
             events: Events::new(),
             stamps: Stamps::new(info.nominal_rate(), context.tuning.smoothing_halftime),
             alarms: Alarms::new(),
@@ -338,9 +338,6 @@ impl Watcher for Stream {
     }
 }
 
-/// Time after which it is told again that there is still no session.
-const TELL_AGAIN: Duration = Duration::from_secs(10);
-
 /// Checks that the stream can be received, and says whether it can be recovered.
 ///
 /// - Source: lsl-wire §17.1.
@@ -372,3 +369,6 @@ fn with_port(address: &ZonedAddress, port: u16) -> SocketAddr {
         IpAddr::V6(ip) => SocketAddrV6::new(ip, port, 0, interfaces::zone_index(address)).into(),
     }
 }
+
+/// Time after which it is told again that there is still no session.
+const TELL_AGAIN: Duration = Duration::from_secs(10);

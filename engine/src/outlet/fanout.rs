@@ -48,7 +48,7 @@ pub struct ConsumerStatus {
     pub peer: Option<PeerIdentity>,
 }
 
-struct State {
+struct Audience {
     logs: [Log; Encoding::COUNT],
     consumers: Vec<Consumer>,
     next_id: u64,
@@ -60,7 +60,7 @@ struct State {
 
 /// All consumers of one outlet.
 pub(crate) struct Fanout {
-    state: Mutex<State>,
+    state: Mutex<Audience>,
     /// Consumers come or go.
     changed: Condvar,
     /// Counts the changes of the consumer list.
@@ -101,7 +101,7 @@ impl Fanout {
         codecs: [SampleCodec; Encoding::COUNT],
         call_server: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
-        let state = State {
+        let state = Audience {
             logs: codecs.map(Log::new),
             consumers: Vec::new(),
             next_id: 0,
@@ -111,7 +111,7 @@ impl Fanout {
         Self { state: Mutex::new(state), changed: Condvar::new(), generation: AtomicU64::new(0), call_server }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Audience> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -193,7 +193,7 @@ impl Fanout {
         local.map(|consumer| state.owed_to(consumer)).sum()
     }
 
-    fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(&State) -> bool) -> bool {
+    fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(&Audience) -> bool) -> bool {
         let mut state = self.lock();
         loop {
             if done(&state) {
@@ -251,7 +251,7 @@ impl Fanout {
     }
 }
 
-impl State {
+impl Audience {
     /// Bytes that a consumer has yet to be sent.
     fn waiting_bytes(&self, consumer: &Consumer) -> u64 {
         let bridge = (consumer.bridge.len() - consumer.bridge_sent) as u64;

@@ -101,9 +101,6 @@ fn note_outcome(address: SocketAddr, outcome: &Result<(), HandshakeError>) {
     }
 }
 
-/// For the whole process: every search of it is refused alike.
-static REFUSED: Mutex<Vec<(SocketAddr, Refusal)>> = Mutex::new(Vec::new());
-
 fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);
     address
@@ -114,6 +111,9 @@ impl core::fmt::Debug for Calls {
         out.write_str("Calls")
     }
 }
+
+/// For the whole process: every search of it is refused alike.
+static REFUSED: Mutex<Vec<(SocketAddr, Refusal)>> = Mutex::new(Vec::new());
 
 /// Time between two connections to the same outlet.
 const AGAIN_AFTER: Duration = Duration::from_secs(30);

@@ -188,9 +188,6 @@ impl Questions {
     }
 }
 
-/// The condition of every sealed query.
-const EVERY_STREAM: &str = "";
-
 /// What the reply to a sealed query begins with.
 fn everybody() -> String {
     discover::query_id(EVERY_STREAM).to_string()
@@ -208,6 +205,9 @@ impl fmt::Debug for Questions {
         out.debug_struct("Questions").field("condition", &self.condition).finish_non_exhaustive()
     }
 }
+
+/// The condition of every sealed query.
+const EVERY_STREAM: &str = "";
 
 /// Sealed queries whose answers are still taken: those of a few waves.
 const OPEN_QUERIES: usize = 64;

@@ -37,13 +37,13 @@ fn make_room(wire: &mut Vec<u8>, len: usize) {
 pub(crate) struct Sealing {
     /// Messages of the session's own wait to be sealed.
     has_control: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<Sealer>,
     peer: Option<Peer>,
 }
 
 // What a send reads lies together.
 #[repr(C)]
-struct State {
+struct Sealer {
     session: Box<Secure>,
     /// The owner of the keys. A child that a fork made has a copy, and would use the parent's next
     /// nonces.
@@ -53,7 +53,7 @@ struct State {
     assembly: Assembly,
 }
 
-impl State {
+impl Sealer {
     /// Tells the session the time and seals `plain` into the front of `wire`, which grows if it must. Returns the
     /// number of sealed bytes.
     #[inline]
@@ -90,7 +90,7 @@ impl Outgoing {
 
 impl Sealing {
     fn new(session: Box<Secure>, peer: Option<Peer>) -> Self {
-        let state = State {
+        let state = Sealer {
             session,
             maker: Maker::this(),
             out: Outgoing::default(),
@@ -102,7 +102,7 @@ impl Sealing {
         sealing
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Sealer> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -187,7 +187,7 @@ impl Sealing {
         self.seal_next(&mut self.lock(), plain, out)
     }
 
-    fn seal_next(&self, state: &mut State, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
+    fn seal_next(&self, state: &mut Sealer, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
         if self.has_control() {
             self.seal_control(state, out)?;
             return Ok(0);
@@ -199,7 +199,7 @@ impl Sealing {
     }
 
     #[cold]
-    fn seal_control(&self, state: &mut State, out: &mut Outgoing) -> Result<(), LayerError> {
+    fn seal_control(&self, state: &mut Sealer, out: &mut Outgoing) -> Result<(), LayerError> {
         let message = state.control.pop_front();
         self.has_control.store(!state.control.is_empty(), Ordering::Relaxed);
         let Some(message) = message else { return Ok(()) };

@@ -21,9 +21,6 @@ pub(crate) fn matches(condition: &str, stream: &Description<'_>) -> bool {
     verdict.and_then(|value| parser.at_end().then(|| value.truth())).unwrap_or(false)
 }
 
-/// How deep parentheses may be nested; the stack is small.
-const MAX_DEPTH: u8 = 8;
-
 #[derive(Clone, Copy)]
 enum Operand<'a> {
     Truth(bool),
@@ -258,6 +255,9 @@ fn compare(
         GreaterEqual => left >= right,
     })
 }
+
+/// How deep parentheses may be nested; the stack is small.
+const MAX_DEPTH: u8 = 8;
 
 #[cfg(test)]
 mod tests {

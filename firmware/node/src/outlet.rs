@@ -15,9 +15,6 @@ use crate::{
 
 mod datagrams;
 
-/// Most links that receive samples at a time; others may still ask for descriptions.
-pub const MAX_SUBSCRIBERS: usize = 3;
-
 /// An outlet without sockets.
 ///
 /// - Shape: `LINKS` connections at a time, one for each socket of the driver, which names them by number. Each
@@ -278,3 +275,6 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         surroundings.calendar(member).after(self.newest_certified)
     }
 }
+
+/// Most links that receive samples at a time; others may still ask for descriptions.
+pub const MAX_SUBSCRIBERS: usize = 3;

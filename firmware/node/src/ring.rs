@@ -15,11 +15,6 @@ use core::{
 
 use schwann_proto::{stream::ChannelFormat, wire::sample::Value};
 
-/// Most bytes that the values of one sample take: 128 channels of 8 bytes.
-pub const MAX_SAMPLE_LEN: usize = 1024;
-/// [`MAX_SAMPLE_LEN`] in words.
-pub(crate) const MAX_SAMPLE_WORDS: usize = MAX_SAMPLE_LEN / 4;
-
 /// What one sample is made of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Shape {
@@ -316,6 +311,11 @@ fn store_bytes(slot: &[AtomicU32], bytes: &[u8]) {
         cell.store(u32::from_ne_bytes(last), Ordering::Relaxed);
     }
 }
+
+/// Most bytes that the values of one sample take: 128 channels of 8 bytes.
+pub const MAX_SAMPLE_LEN: usize = 1024;
+/// [`MAX_SAMPLE_LEN`] in words.
+pub(crate) const MAX_SAMPLE_WORDS: usize = MAX_SAMPLE_LEN / 4;
 
 /// Words of a slot before the values: the stamp.
 const HEAD_WORDS: usize = 2;

@@ -23,19 +23,6 @@ use virtio_drivers::{
 
 use crate::machine;
 
-/// Where a slot says what is in it (virtio 1.2 §4.2.2).
-const DEVICE_ID: usize = 8;
-const QUEUE: usize = 8;
-/// A frame with the card's own header before it.
-const FRAME: usize = 1536;
-/// While one frame is examined, the next waits at its source, as in the memory of a chip's network controller.
-const RECEIVED: usize = 1;
-/// Frames that wait for the card; not less than subscribers. smoltcp offers them to its sockets in order, and the
-/// last one would starve.
-const SENT: usize = 4;
-/// Room for them: three small ones, as samples are, and one of any size.
-const SENDING: usize = FRAME + 3 * 256;
-
 /// Pages that are handed out once and never taken back: the drivers live as long as the machine.
 #[repr(C, align(4096))]
 struct Pages(UnsafeCell<[u8; PAGE_SIZE * PAGES]>);
@@ -43,19 +30,11 @@ struct Pages(UnsafeCell<[u8; PAGE_SIZE * PAGES]>);
 // SAFETY: `dma_alloc` hands out each page once.
 unsafe impl Sync for Pages {}
 
-const PAGES: usize = 8;
-#[unsafe(link_section = ".pages")]
-static POOL: Pages = Pages(UnsafeCell::new([0; PAGE_SIZE * PAGES]));
-static NEXT_PAGE: AtomicU32 = AtomicU32::new(0);
-
 /// Frames, for the card alone.
 struct Frames(UnsafeCell<([[u8; FRAME]; RECEIVED], [u8; SENDING])>);
 
 // SAFETY: `Card::new` takes them, and runs once.
 unsafe impl Sync for Frames {}
-
-static FRAMES: Frames = Frames(UnsafeCell::new(([[0; FRAME]; RECEIVED], [0; SENDING])));
-static FRAMES_TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// RAM is where it seems to be.
 pub struct Flat;
@@ -256,3 +235,24 @@ impl Entropy for Dice {
         Ok(())
     }
 }
+
+/// Where a slot says what is in it (virtio 1.2 §4.2.2).
+const DEVICE_ID: usize = 8;
+const QUEUE: usize = 8;
+/// A frame with the card's own header before it.
+const FRAME: usize = 1536;
+/// While one frame is examined, the next waits at its source, as in the memory of a chip's network controller.
+const RECEIVED: usize = 1;
+/// Frames that wait for the card; not less than subscribers. smoltcp offers them to its sockets in order, and the
+/// last one would starve.
+const SENT: usize = 4;
+/// Room for them: three small ones, as samples are, and one of any size.
+const SENDING: usize = FRAME + 3 * 256;
+
+const PAGES: usize = 8;
+#[unsafe(link_section = ".pages")]
+static POOL: Pages = Pages(UnsafeCell::new([0; PAGE_SIZE * PAGES]));
+static NEXT_PAGE: AtomicU32 = AtomicU32::new(0);
+
+static FRAMES: Frames = Frames(UnsafeCell::new(([[0; FRAME]; RECEIVED], [0; SENDING])));
+static FRAMES_TAKEN: AtomicU32 = AtomicU32::new(0);

@@ -10,16 +10,11 @@ use schwann_proto::stream::ChannelFormat;
 
 use crate::machine;
 
-/// Words for 128 samples of 8 channels of 4 bytes.
-const WORDS: usize = 128 * 10;
-
 /// Apart from the rest, which is not all zeros: these take no room in the image.
 struct Words(UnsafeCell<[AtomicU32; WORDS]>);
 
 // SAFETY: `prepare` takes them, and runs once.
 unsafe impl Sync for Words {}
-
-static RING: Words = Words(UnsafeCell::new([const { AtomicU32::new(0) }; WORDS]));
 
 struct Memory {
     control: UnsafeCell<Control>,
@@ -28,10 +23,6 @@ struct Memory {
 
 // SAFETY: `prepare` and `take` each run once, `take` after `prepare`, on different harts.
 unsafe impl Sync for Memory {}
-
-static MEMORY: Memory = Memory { control: UnsafeCell::new(Control::new()), consumer: UnsafeCell::new(None) };
-static PREPARED: AtomicU32 = AtomicU32::new(0);
-static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// Makes the ring, keeps the application's end, and leaves the other to be taken.
 pub fn prepare(channel_count: usize, slots: usize) -> Option<Producer<'static>> {
@@ -65,3 +56,12 @@ pub fn take() -> Option<Consumer<'static>> {
     // SAFETY: hart 0 has let go of it before `PREPARED`.
     unsafe { (*MEMORY.consumer.get()).take() }
 }
+
+/// Words for 128 samples of 8 channels of 4 bytes.
+const WORDS: usize = 128 * 10;
+
+static RING: Words = Words(UnsafeCell::new([const { AtomicU32::new(0) }; WORDS]));
+
+static MEMORY: Memory = Memory { control: UnsafeCell::new(Control::new()), consumer: UnsafeCell::new(None) };
+static PREPARED: AtomicU32 = AtomicU32::new(0);
+static TAKEN: AtomicU32 = AtomicU32::new(0);

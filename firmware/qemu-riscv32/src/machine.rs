@@ -53,24 +53,6 @@ unsafe extern "C" {
     static _stack1_high: u32;
 }
 
-const UART: usize = 0x1000_0000;
-const FINISHER: usize = 0x10_0000;
-const CLINT: usize = 0x0200_0000;
-const PLIC: usize = 0x0c00_0000;
-/// First of eight virtio slots, one page each.
-pub const VIRTIO: usize = 0x1000_1000;
-/// What QEMU's `-device loader` puts beside the image: settings as text.
-const SETTINGS: usize = 0x80f0_0000;
-/// Stands for the chip's flash: two slots of a key store.
-const KEYS: usize = 0x80e0_0000;
-const KEY_SLOT_LEN: usize = 4096;
-/// Room for samples of many channels, which an 8-channel board would not have.
-pub const WIDE_RING: usize = 0x80c0_0000;
-/// The same for what sockets send; 2,048 slots of 128 channels take just over 1 MiB.
-pub const WIDE_BUFFER: usize = 0x80d8_0000;
-/// The same for a sample that is about to be pushed.
-pub const WIDE_SAMPLE: usize = 0x80dc_0000;
-
 pub fn read(address: usize) -> u32 {
     // SAFETY: every caller names a register or a word of RAM that nothing in Rust owns.
     unsafe { core::ptr::read_volatile(address as *const u32) }
@@ -275,3 +257,21 @@ pub fn once(taken: &AtomicU32) -> bool {
     taken.store(1, Ordering::Relaxed);
     first
 }
+
+const UART: usize = 0x1000_0000;
+const FINISHER: usize = 0x10_0000;
+const CLINT: usize = 0x0200_0000;
+const PLIC: usize = 0x0c00_0000;
+/// First of eight virtio slots, one page each.
+pub const VIRTIO: usize = 0x1000_1000;
+/// What QEMU's `-device loader` puts beside the image: settings as text.
+const SETTINGS: usize = 0x80f0_0000;
+/// Stands for the chip's flash: two slots of a key store.
+const KEYS: usize = 0x80e0_0000;
+const KEY_SLOT_LEN: usize = 4096;
+/// Room for samples of many channels, which an 8-channel board would not have.
+pub const WIDE_RING: usize = 0x80c0_0000;
+/// The same for what sockets send; 2,048 slots of 128 channels take just over 1 MiB.
+pub const WIDE_BUFFER: usize = 0x80d8_0000;
+/// The same for a sample that is about to be pushed.
+pub const WIDE_SAMPLE: usize = 0x80dc_0000;

@@ -23,12 +23,6 @@ use crate::{
 
 type Node<'a> = Outlet<'a, LINKS, RX, TX>;
 
-/// Most plaintext that subscribers take in a record, in bytes. This is more than an outlet sends at a time, as with
-/// computers.
-const TAKEN: usize = 2000;
-/// Pushes per measurement.
-const PUSHES: u32 = 256;
-
 pub fn run() -> ! {
     // Instructions of two reads of the counter with nothing between them.
     let first = machine::instructions();
@@ -302,6 +296,12 @@ fn drain(
     now: Micros,
     entropy: &mut Known,
 ) {
+
+/// Most plaintext that subscribers take in a record, in bytes. This is more than an outlet sends at a time, as with
+/// computers.
+const TAKEN: usize = 2000;
+/// Pushes per measurement.
+const PUSHES: u32 = 256;
     let calendar = UnixSeconds(1_800_000_000).into();
     let taken = inlet.receive(outlet.transmit(link), &mut Surroundings { now, calendar, entropy });
     outlet.sent(link, taken, now);

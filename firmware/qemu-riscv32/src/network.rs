@@ -18,25 +18,7 @@ use crate::{
     settings::Settings,
 };
 
-/// What comes over a link: the longest record, and 20 bytes of its own.
-pub const RX: usize = 512;
-/// What goes: 20 samples of 8 channels in a record, or one of 128.
-pub const TX: usize = 896;
 type Outlet<'a> = schwann_node::Outlet<'a, LINKS, RX, TX>;
-
-const DATA_PORT: u16 = 16572;
-const SERVICE_PORT: u16 = 16572;
-/// Longest sleep, so that the watchdog has something to see, in microseconds.
-const LONGEST_SLEEP: u64 = 500_000;
-
-/// Turns of hart 1's loop.
-pub static BEATS: AtomicU32 = AtomicU32::new(0);
-static SENT: AtomicU32 = AtomicU32::new(0);
-static LOST: AtomicU32 = AtomicU32::new(0);
-static PUSHED: AtomicU32 = AtomicU32::new(0);
-static SESSIONS: AtomicU32 = AtomicU32::new(0);
-static STRANGERS: AtomicU32 = AtomicU32::new(0);
-static ODD: AtomicU32 = AtomicU32::new(0);
 
 /// Says what has happened, on the serial line.
 pub fn report() {
@@ -208,3 +190,22 @@ pub fn interface(settings: &Settings, card: &mut Card) -> Interface {
     });
     iface
 }
+
+/// What comes over a link: the longest record, and 20 bytes of its own.
+pub const RX: usize = 512;
+/// What goes: 20 samples of 8 channels in a record, or one of 128.
+pub const TX: usize = 896;
+
+const DATA_PORT: u16 = 16572;
+const SERVICE_PORT: u16 = 16572;
+/// Longest sleep, so that the watchdog has something to see, in microseconds.
+const LONGEST_SLEEP: u64 = 500_000;
+
+/// Turns of hart 1's loop.
+pub static BEATS: AtomicU32 = AtomicU32::new(0);
+static SENT: AtomicU32 = AtomicU32::new(0);
+static LOST: AtomicU32 = AtomicU32::new(0);
+static PUSHED: AtomicU32 = AtomicU32::new(0);
+static SESSIONS: AtomicU32 = AtomicU32::new(0);
+static STRANGERS: AtomicU32 = AtomicU32::new(0);
+static ODD: AtomicU32 = AtomicU32::new(0);

@@ -16,14 +16,6 @@ use crate::{
     settings::Settings,
 };
 
-const RX: usize = 4096;
-/// Longest record: the rest of `RX` holds what was begun of a sample.
-const RECORD: usize = 2048;
-/// Where replies to a search, and to clock probes, come.
-const PORT: u16 = 17001;
-/// Between two searches, in microseconds.
-const AGAIN: u64 = 500_000;
-
 pub fn run(settings: &Settings) -> ! {
     machine::unring(1);
     let Some(mut card) = Card::new() else {
@@ -197,3 +189,11 @@ fn rest(iface: &mut Interface, sockets: &SocketSet<'_>, wait: Wait) {
         machine::sleep(1, Some(until));
     }
 }
+
+const RX: usize = 4096;
+/// Longest record: the rest of `RX` holds what was begun of a sample.
+const RECORD: usize = 2048;
+/// Where replies to a search, and to clock probes, come.
+const PORT: u16 = 17001;
+/// Between two searches, in microseconds.
+const AGAIN: u64 = 500_000;

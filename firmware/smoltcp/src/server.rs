@@ -9,11 +9,6 @@ use smoltcp::{
     wire::{IpEndpoint, Ipv4Address},
 };
 
-/// Connections at a time: three that receive samples, and one that asks.
-pub const LINKS: usize = 4;
-/// Sockets of a server: one per connection, and two for datagrams; a board adds its own.
-pub const SOCKETS: usize = LINKS + 2;
-
 /// What a server asks of its board.
 pub trait Board {
     /// The board's clock, which stamps the samples.
@@ -307,6 +302,11 @@ fn stream_socket<'a>(rx: &'a mut [u8], tx: &'a mut [u8]) -> tcp::Socket<'a> {
 pub fn instant(now: Micros) -> Instant {
     Instant::from_micros(i64::try_from(now.0).unwrap_or(i64::MAX))
 }
+
+/// Connections at a time: three that receive samples, and one that asks.
+pub const LINKS: usize = 4;
+/// Sockets of a server: one per connection, and two for datagrams; a board adds its own.
+pub const SOCKETS: usize = LINKS + 2;
 
 /// How long a connection may take to be made, and to be closed, in microseconds. A lost segment is sent again once.
 const LOOSE: u64 = 2_000_000;

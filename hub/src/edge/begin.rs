@@ -149,11 +149,11 @@ fn open_stream(info: &StreamInfo, context: &Arc<Context>) -> Result<(Layout, Inl
     let layout = samples::layout(info).ok_or(BeginError::NoChannels)?;
     let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(context));
     let inlet = inlet.map_err(BeginError::Stream)?;
-    let full = inlet.full_info(PATIENCE).map_err(BeginError::Stream)?;
+    let full = inlet.full_info(OPENING_SECONDS).map_err(BeginError::Stream)?;
     if is_relayed(&full) {
         return Err(BeginError::Relayed);
     }
-    inlet.open_stream(PATIENCE).map_err(BeginError::Stream)?;
+    inlet.open_stream(OPENING_SECONDS).map_err(BeginError::Stream)?;
     Ok((layout, inlet, full))
 }
 
@@ -211,4 +211,4 @@ impl fmt::Display for BeginError {
 impl core::error::Error for BeginError {}
 
 /// Seconds for the stream to answer.
-const PATIENCE: f64 = 10.0;
+const OPENING_SECONDS: f64 = 10.0;

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use schwann::StreamInfo;
 use schwann_relay::{
-    Announcement, Backlog, Block, Follower, Note, NoteKind, Place, Ranges, Refused, RunId, StreamId, Taken,
+    Announcement, Backlog, Block, BlockPlace, Follower, Note, NoteKind, Ranges, Refused, RunId, StreamId,
+    Taken,
 };
 use schwann_session::{Certificate, Refusal, UnixSeconds};
 
@@ -285,7 +286,7 @@ impl FarRun {
     }
 
     /// Takes a block; returns what is new.
-    pub(super) fn take(&mut self, block: &Block<'_>) -> Result<Option<(Place, Vec<u8>)>, Refused> {
+    pub(super) fn take(&mut self, block: &Block<'_>) -> Result<Option<(BlockPlace, Vec<u8>)>, Refused> {
         match self.follower.take(block)? {
             Taken::New(place, content) => {
                 self.newest = self.newest.max(Some(place.number));
@@ -347,7 +348,7 @@ impl FarRun {
 }
 
 /// A block that was looked at, and its content once its key is here.
-pub(super) type Glimpse = (Place, Option<Vec<u8>>);
+pub(super) type Glimpse = (BlockPlace, Option<Vec<u8>>);
 
 /// Bytes of blocks of one run that wait for their key at most.
 const WAITING_BYTES: usize = 32 << 20;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use schwann::security::keys::store;
-use schwann_relay::{Block, Place, Range, Ranges, RunId};
+use schwann_relay::{Block, BlockPlace, Range, Ranges, RunId};
 
 use crate::far::ClockBound;
 use crate::journal::record;
@@ -36,7 +36,7 @@ pub(super) struct Restored {
     /// Announcements and wrapped keys.
     pub(super) words: Vec<Vec<u8>>,
     /// The places of the blocks.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<BlockPlace>,
     /// Places of the files that are damaged: a block there counts as missing.
     pub(super) damaged: u64,
 }
@@ -201,11 +201,6 @@ impl Archive {
     }
 }
 
-/// Seconds between two measurements that are kept, as LabRecorder has it.
-const CLOCK_EVERY: f64 = 5.0;
-/// The end of the name of the file that says which block is the first that is wanted.
-const FLOOR: &str = "floor";
-
 /// All archives of a folder.
 pub(super) fn read_all(folder: &Path) -> io::Result<Vec<Archive>> {
     let mut runs = BTreeSet::new();
@@ -226,6 +221,11 @@ pub(super) fn begin(path: &Path, now: u64) -> io::Result<u64> {
     store::write_private(path, &now.to_le_bytes()).map_err(io::Error::other)?;
     Ok(now)
 }
+
+/// Seconds between two measurements that are kept, as LabRecorder has it.
+const CLOCK_EVERY: f64 = 5.0;
+/// The end of the name of the file that says which block is the first that is wanted.
+const FLOOR: &str = "floor";
 
 #[cfg(test)]
 mod tests;

@@ -34,8 +34,8 @@ pub(super) fn look(place: SocketAddr, name: &str, process_file: &Path) -> Option
 
 /// The name that a nats-server gives itself in its first line, which comes before TLS.
 fn server_name(place: SocketAddr) -> Option<String> {
-    let stream = TcpStream::connect_timeout(&place, PATIENCE).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let stream = TcpStream::connect_timeout(&place, GREETING_TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(GREETING_TIMEOUT)).ok()?;
     let mut line = String::new();
     BufReader::new(stream.take(LONGEST)).read_line(&mut line).ok()?;
     name_in(&line)
@@ -48,7 +48,7 @@ fn name_in(line: &str) -> Option<String> {
 
 /// How long a hub may take to end.
 const ENDING: Duration = Duration::from_secs(3);
-const PATIENCE: Duration = Duration::from_secs(1);
+const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of the first line that are read at most.
 const LONGEST: u64 = 16 << 10;

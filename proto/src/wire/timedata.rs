@@ -11,9 +11,6 @@ use super::{
     sink::put_all,
 };
 
-/// Largest message, in bytes.
-pub const DATAGRAM_LIMIT: usize = 1024;
-
 /// Asks for the outlet's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
@@ -75,6 +72,9 @@ impl Reply {
 fn seconds(value: f64) -> NumberText {
     number::general(value, 16, TrailingZeros::Drop)
 }
+
+/// Largest message, in bytes.
+pub const DATAGRAM_LIMIT: usize = 1024;
 
 const METHOD: &str = "LSL:timedata";
 

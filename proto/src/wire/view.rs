@@ -41,9 +41,6 @@ pub struct Heard {
     pub age: Option<f64>,
 }
 
-/// Most bytes of an answer.
-pub const VIEW_LIMIT: usize = 2048;
-
 impl<'a> View<'a> {
     /// Appends the answer.
     pub fn encode(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
@@ -150,6 +147,9 @@ impl<'a> Lines<'a> {
 fn plain(text: &str) -> Option<&str> {
     (text.len() <= TEXT_LIMIT && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))).then_some(text)
 }
+
+/// Most bytes of an answer.
+pub const VIEW_LIMIT: usize = 2048;
 
 const FIRST_LINE: &str = "LSL:view/1";
 /// Most bytes of a text.

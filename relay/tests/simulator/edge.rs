@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use schwann_relay::{
-    Before, Block, Moment, Note, NoteKind, Outflow, Place, Ranges, Run, RunId, Start, StreamId,
+    Before, Block, BlockPlace, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Start, StreamId,
 };
 use schwann_session::UnixSeconds;
 
@@ -19,7 +19,7 @@ use crate::{
 pub enum Line {
     Announcement(RunId, Vec<u8>),
     Keys(RunId, Vec<u8>),
-    Block(RunId, Place, Vec<u8>),
+    Block(RunId, BlockPlace, Vec<u8>),
 }
 
 impl Line {
@@ -98,8 +98,8 @@ impl Edge {
     }
 
     /// The runs of which the journal has an announcement, in order, with the blocks that it holds and the last that it ever held.
-    fn journaled(&self) -> Vec<(RunId, Ranges, Option<Place>)> {
-        let mut runs: Vec<(RunId, Ranges, Option<Place>)> = Vec::new();
+    fn journaled(&self) -> Vec<(RunId, Ranges, Option<BlockPlace>)> {
+        let mut runs: Vec<(RunId, Ranges, Option<BlockPlace>)> = Vec::new();
         for line in self.journal.lines() {
             match line {
                 Line::Announcement(run, _) if runs.iter().all(|(one, ..)| one != run) => {
@@ -369,7 +369,7 @@ fn block_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<&[u8]> {
     })
 }
 
-fn place_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<Place> {
+fn place_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<BlockPlace> {
     journal.lines().iter().find_map(|line| match line {
         Line::Block(of, place, _) if (*of, place.number) == (run, number) => Some(*place),
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schwann_relay::{End, Place, Ranges, RunId, Trimmed};
+use schwann_relay::{BlockPlace, End, Ranges, RunId, Trimmed};
 
 use crate::{
     edge::Edge,
@@ -30,7 +30,7 @@ impl Oracle {
         Ok(())
     }
 
-    pub fn sealed(&mut self, run: RunId, place: &Place, content: Vec<u8>) -> Result<(), String> {
+    pub fn sealed(&mut self, run: RunId, place: &BlockPlace, content: Vec<u8>) -> Result<(), String> {
         match self.contents.insert((run, place.number), (content, place.first_sample)) {
             None => Ok(()),
             Some(_) => Err(format!("block {} was sealed twice: its nonce repeats", place.number)),
@@ -71,7 +71,7 @@ impl Oracle {
         Ok(())
     }
 
-    pub fn received(&mut self, run: RunId, place: &Place, content: &[u8]) -> Result<(), String> {
+    pub fn received(&mut self, run: RunId, place: &BlockPlace, content: &[u8]) -> Result<(), String> {
         self.delivered += 1;
         match self.contents.get(&(run, place.number)) {
             Some((sent, first)) if sent == content && *first == place.first_sample => Ok(()),

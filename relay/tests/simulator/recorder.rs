@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schwann_relay::{Announcement, Block, Follower, Note, NoteKind, Place, RunId, StreamId, Taken};
+use schwann_relay::{Announcement, Block, BlockPlace, Follower, Note, NoteKind, RunId, StreamId, Taken};
 
 use crate::{
     disk::Disk,
@@ -15,7 +15,7 @@ use crate::{
 /// A line of the recording.
 pub enum Line {
     Description(RunId, Vec<u8>),
-    Block(RunId, Place),
+    Block(RunId, BlockPlace),
 }
 
 pub struct Recorder {

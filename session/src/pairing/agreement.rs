@@ -79,7 +79,7 @@ pub(super) struct Agreed {
 impl Agreed {
     pub(super) fn new(
         spake: Zeroizing<[u8; 32]>,
-        kem: &kem::Shared,
+        kem: &kem::SharedSecret,
         first: &[u8; MESSAGE_1],
         second: &[u8; MESSAGE_2],
     ) -> Self {

@@ -9,10 +9,6 @@ use schwann_session::{
     SystemEntropy, UnixSeconds,
 };
 
-/// The same in every process: it stands for what `schwann keys` distributes.
-const AUTHORITY_SEED: [u8; 32] = [0xA7; 32];
-const DISCOVERY_KEY: [u8; 32] = [0xD7; 32];
-
 /// A member that may only do `roles`, with keys of its own.
 pub(crate) fn member(serial: u64, roles: Roles) -> Member {
     let authority = AuthorityKey::from_seed(&AUTHORITY_SEED);
@@ -44,3 +40,7 @@ pub(crate) fn context(member: Member) -> Arc<Context> {
     let config = Config::parse(&text).expect("a valid configuration");
     Arc::new(Context::with_trust(config, Trust::new(Policy::Require, Some(member))))
 }
+
+/// The same in every process: it stands for what `schwann keys` distributes.
+const AUTHORITY_SEED: [u8; 32] = [0xA7; 32];
+const DISCOVERY_KEY: [u8; 32] = [0xD7; 32];

@@ -69,9 +69,6 @@ impl<'k> Quad<'k> {
     }
 }
 
-/// Messages of a [`Quad`].
-pub(in crate::kernel) const QUAD: usize = 4;
-
 /// A run of blocks that go to the same sum.
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Run<'t> {
@@ -105,6 +102,9 @@ impl<const SLOTS: usize> Sums<'_, SLOTS> {
         }
     }
 }
+
+/// Messages of a [`Quad`].
+pub(in crate::kernel) const QUAD: usize = 4;
 
 /// Messages that may be under way at a time in [`short`](super::short): a pass's, and the ones of the pass
 /// before.

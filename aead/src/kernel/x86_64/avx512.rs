@@ -242,9 +242,6 @@ fn multiply32(a: __m512i, b: __m512i) -> __m512i {
     product
 }
 
-/// What a load that selects nothing is pointed at.
-static NOTHING: [u8; 64] = [0; 64];
-
 /// A mask of the low `count` bits; all 64 from there on.
 #[inline(always)]
 fn ones(count: usize) -> u64 {
@@ -370,6 +367,9 @@ fn rounds_in_all_registers(sets: &mut [[__m512i; 4]; 8]) {
         7: "zmm28" "zmm29" "zmm30" "zmm31";
     }
 }
+
+/// What a load that selects nothing is pointed at.
+static NOTHING: [u8; 64] = [0; 64];
 
 unit!(Avx512, Limbs26, "avx512f,avx512bw,avx512vl", sets: 8 7 6 5 4 3 2 1, usually: 8, shapes: shape::AVX512, wipe: wipe::zmm);
 unit!(Avx512Ifma, Limbs44, "avx512f,avx512bw,avx512vl,avx512ifma", sets: 8 7 6 5 4 3 2 1, usually: 8, shapes: shape::AVX512, wipe: wipe::zmm);

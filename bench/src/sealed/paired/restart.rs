@@ -13,7 +13,7 @@ use crate::gateway::Gateway;
 use crate::payload::Tally;
 use crate::record::KEYS;
 use crate::statistics::median;
-use crate::transfer::{Place, Process, conduct, discovery, out_of_turn};
+use crate::transfer::{Placement, Process, conduct, discovery, out_of_turn};
 use crate::worker::{self, Event, Job, Ports, ReceiverReport, SenderReport, Task};
 use crate::workload::Transport;
 
@@ -97,7 +97,7 @@ pub(crate) fn run(
             sealed,
         };
         let files = Some((&*configured(side.asks)?, scratch));
-        let place = Place { files, environment: Some(&side.environment), enter: &side.enter };
+        let place = Placement { files, environment: Some(&side.environment), enter: &side.enter };
         let tasks = vec![side.streams.clone(); inlets].concat().into_iter().map(task).collect();
         Ok::<_, Reason>(Process::start(&Job::Transfer(tasks), &place, patience)?)
     };

@@ -31,31 +31,6 @@ enum Kind {
     Unix,
 }
 
-/// The word of each kind, and how strong it is unless said otherwise.
-const KINDS: [(&str, Kind, f64); 14] = [
-    ("backward", Kind::Backward, 0.2),
-    ("bursts", Kind::Bursts, 5.0),
-    ("device-seconds", Kind::DeviceSeconds, 0.0),
-    ("drift", Kind::Drift, 40_000.0),
-    ("duplicates", Kind::Duplicates, 10.0),
-    ("gaps", Kind::Gaps, 0.3),
-    ("jitter", Kind::Jitter, 0.4),
-    ("milliseconds", Kind::Milliseconds, 0.0),
-    ("no-offsets", Kind::NoOffsets, 0.0),
-    ("rate", Kind::Rate, -20.0),
-    ("silence", Kind::Silence, 1.0),
-    ("step", Kind::Step, 3.0),
-    ("twin", Kind::Twin, 0.0),
-    ("unix", Kind::Unix, 0.0),
-];
-
-/// The end of the help of `schwann fake`.
-pub(super) const HELP: &str = "\
-Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
-step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
-jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF and twin do as they say. no-offsets leaves the clock unmeasured
-in a recording.";
-
 impl Fault {
     /// Whether it can be made on the network.
     pub(super) fn is_live(self) -> bool {
@@ -161,6 +136,31 @@ impl Faults {
 fn spread(sample: u64) -> f64 {
     (sample.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 53) as f64
 }
+
+/// The word of each kind, and how strong it is unless said otherwise.
+const KINDS: [(&str, Kind, f64); 14] = [
+    ("backward", Kind::Backward, 0.2),
+    ("bursts", Kind::Bursts, 5.0),
+    ("device-seconds", Kind::DeviceSeconds, 0.0),
+    ("drift", Kind::Drift, 40_000.0),
+    ("duplicates", Kind::Duplicates, 10.0),
+    ("gaps", Kind::Gaps, 0.3),
+    ("jitter", Kind::Jitter, 0.4),
+    ("milliseconds", Kind::Milliseconds, 0.0),
+    ("no-offsets", Kind::NoOffsets, 0.0),
+    ("rate", Kind::Rate, -20.0),
+    ("silence", Kind::Silence, 1.0),
+    ("step", Kind::Step, 3.0),
+    ("twin", Kind::Twin, 0.0),
+    ("unix", Kind::Unix, 0.0),
+];
+
+/// The end of the help of `schwann fake`.
+pub(super) const HELP: &str = "\
+Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
+step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
+jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF and twin do as they say. no-offsets leaves the clock unmeasured
+in a recording.";
 
 #[cfg(test)]
 mod tests {

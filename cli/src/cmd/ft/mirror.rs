@@ -151,7 +151,7 @@ impl Mirror {
 
     /// Says once that the stream was never reached: an empty buffer must not look like a silent one.
     fn tell_absence(&mut self) {
-        if self.header.is_none() && !self.has_told_absence && self.begun.elapsed() > PATIENCE {
+        if self.header.is_none() && !self.has_told_absence && self.begun.elapsed() > ABSENT_AFTER {
             self.has_told_absence = true;
             eprintln!("schwann: {NOT_REACHED} yet, so the buffer is empty; why: schwann doctor");
         }
@@ -270,7 +270,7 @@ const LONGEST_PULL: Duration = Duration::from_millis(10);
 /// Between two looks at which streams there are.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long a stream may take to be reached before its absence is said.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ABSENT_AFTER: Duration = Duration::from_secs(5);
 const NOT_REACHED: &str = "no such stream was reached";
 /// How long a marker waits for a sample that is as new. A stream that is silent for longer is interrupted.
 const GRACE: Duration = Duration::from_secs(5);

@@ -20,9 +20,10 @@ pub(super) fn carry(
     stop: &Stop,
 ) -> Result<(), String> {
     let inlet = Inlet::in_context(info, &InletOptions::default(), from).map_err(|error| error.to_string())?;
-    let full =
-        inlet.full_info(PATIENCE).map_err(|error| format!("its description does not come: {error}"))?;
-    inlet.open_stream(PATIENCE).map_err(|error| format!("it does not open: {error}"))?;
+    let full = inlet
+        .full_info(OPENING_SECONDS)
+        .map_err(|error| format!("its description does not come: {error}"))?;
+    inlet.open_stream(OPENING_SECONDS).map_err(|error| format!("it does not open: {error}"))?;
     let shift = if is_near { None } else { Some(clock_shift(&inlet)?) };
     let outlet =
         Outlet::in_context(&full, &OutletOptions::default(), to).map_err(|error| error.to_string())?;
@@ -49,7 +50,7 @@ pub(super) fn carry(
 /// The sender's clock as seen from ours.
 fn clock_shift(inlet: &Inlet) -> Result<f64, String> {
     let estimate =
-        inlet.clock_offset(PATIENCE).map_err(|error| format!("its clock does not answer: {error}"))?;
+        inlet.clock_offset(OPENING_SECONDS).map_err(|error| format!("its clock does not answer: {error}"))?;
     Ok(-estimate.offset)
 }
 
@@ -96,7 +97,7 @@ struct Clock {
 impl Clock {
     fn follow(&mut self, title: &str, inlet: &Inlet, outlet: &Outlet) {
         self.asked = Instant::now();
-        if let Ok(estimate) = inlet.clock_offset(PATIENCE) {
+        if let Ok(estimate) = inlet.clock_offset(OPENING_SECONDS) {
             outlet.set_clock_shift(-estimate.offset);
             if self.measured.is_none_or(|(time, _)| time != estimate.remote_time) {
                 self.measured = Some((estimate.remote_time, Instant::now()));
@@ -140,7 +141,7 @@ fn carry_samples(inlet: &Inlet, outlet: &Outlet, stop: &Stop) -> Result<(), Erro
 }
 
 /// Seconds for the beginning.
-const PATIENCE: f64 = 10.0;
+const OPENING_SECONDS: f64 = 10.0;
 /// Seconds after which it is looked whether the program shall end.
 const WAIT: f64 = 0.2;
 const LOOK_EVERY: Duration = Duration::from_millis(200);

@@ -15,7 +15,7 @@ use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, Statement, SystemEntr
 
 use super::authority::Granted;
 use super::text::Membership;
-use super::wire::{self, Entrance, PAIRING, PATIENCE};
+use super::wire::{self, Entrance, MESSAGE_TIMEOUT, PAIRING};
 use super::{Keys, failed, words};
 use crate::doctor::is_card;
 use crate::exit::{Exit, Outcome, Problem};
@@ -197,9 +197,9 @@ fn converse(mut link: TcpStream, invitation: &Mutex<Invitation>, came: &Sender<C
     let Ok(from) = link.peer_addr() else { return };
     // A listener that does not wait hands that on to its connections on some systems.
     let _ = link.set_nonblocking(false);
-    let _ = link.set_write_timeout(Some(PATIENCE));
+    let _ = link.set_write_timeout(Some(MESSAGE_TIMEOUT));
     let lock = || invitation.lock().unwrap_or_else(PoisonError::into_inner);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
     let judged = (|| {
         let first = wire::read(&mut link, deadline).ok()?;
         let answered = lock().answer(&first, &mut SystemEntropy);

@@ -88,9 +88,6 @@ impl Keys {
     }
 }
 
-/// Serials of the machine that founded the lab are below.
-const MOST_OF_ONE: u64 = 1_000_000;
-
 /// What a certificate permits.
 pub(super) fn may(roles: Roles) -> &'static str {
     match (roles.contain(Roles::PUBLISH), roles.contain(Roles::SUBSCRIBE)) {
@@ -134,6 +131,9 @@ fn append(path: &Path, record: &[u8; Certificate::LEN]) -> io::Result<()> {
     file.write_all(record)?;
     file.sync_all()
 }
+
+/// Serials of the machine that founded the lab are below.
+const MOST_OF_ONE: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -18,18 +18,11 @@ use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
 use zeroize::Zeroizing;
 
 use super::text::{Membership, Secret};
-use super::wire::{self, PAIRING, PATIENCE};
+use super::wire::{self, MESSAGE_TIMEOUT, PAIRING};
 use super::words::{self, Typed};
 use super::{Keys, device_name, device_of, failed};
 use crate::exit::{Outcome, Problem};
 use crate::terminal::printable;
-
-/// What a membership takes on the disk at least, in bytes, with the sizes of blocks.
-const MEMBERSHIP_ROOM: usize = 32 << 10;
-/// Time for a connection.
-const REACH: Duration = Duration::from_secs(3);
-/// Time that the lab's machine may take to certify.
-const CERTIFYING: Duration = Duration::from_secs(30);
 
 /// This machine's key, and how it will be kept.
 struct Own {
@@ -188,7 +181,7 @@ impl Keys {
 /// - Errors: of the connection.
 fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Membership, PairingError>> {
     let mut link = TcpStream::connect_timeout(&place, REACH)?;
-    link.set_write_timeout(Some(PATIENCE))?;
+    link.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
     let awaiting = match prove(&mut link, words, own)? {
         Ok(awaiting) => awaiting,
         Err(error) => return Ok(Err(error)),
@@ -204,7 +197,7 @@ fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Me
 
 /// Proves to the lab's machine that this one knows the words, once it has proved the same.
 fn prove(link: &mut TcpStream, words: &Words, own: &Own) -> io::Result<Result<Awaiting, PairingError>> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
     let (joining, first) = match Joining::begin(words, &mut SystemEntropy) {
         Ok(begun) => begun,
         Err(error) => return Ok(Err(error)),
@@ -290,6 +283,13 @@ fn host_name() -> String {
     let name = schwann::host_name();
     if name.is_empty() { String::from("new machine") } else { name }
 }
+
+/// What a membership takes on the disk at least, in bytes, with the sizes of blocks.
+const MEMBERSHIP_ROOM: usize = 32 << 10;
+/// Time for a connection.
+const REACH: Duration = Duration::from_secs(3);
+/// Time that the lab's machine may take to certify.
+const CERTIFYING: Duration = Duration::from_secs(30);
 
 /// Room for a line, so that it is not moved while it is read.
 const LONGEST: usize = 512;

@@ -19,7 +19,7 @@ use schwann_session::keystore::Kind;
 use schwann_session::renewal::{self, AHEAD, ANSWER, Declined};
 use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, Statement, SystemEntropy, UnixSeconds};
 
-use super::wire::{self, Entrance, PATIENCE, RENEWAL};
+use super::wire::{self, Entrance, MESSAGE_TIMEOUT, RENEWAL};
 use super::{DAY, Keys, OWN_DAYS, device_of, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
@@ -176,9 +176,9 @@ fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Res
 /// - Errors: of the connection.
 fn ask(place: SocketAddr, request: &[u8]) -> io::Result<Result<[u8; ANSWER], Declined>> {
     let mut link = TcpStream::connect_timeout(&place, REACH)?;
-    link.set_write_timeout(Some(PATIENCE))?;
+    link.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
     link.write_all(request)?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
     let [verdict] = wire::read::<1>(&mut link, deadline)?;
     if let Some(declined) = Declined::from_byte(verdict) {
         return Ok(Err(declined));

@@ -146,9 +146,6 @@ impl Keys {
     }
 }
 
-/// The list that this machine signed last, beside the authority's key.
-pub(super) const SIGNED: &str = "authority.revoked";
-
 /// A list, and the discovery key that it commits to.
 pub(super) type ListAndKey = (RevocationList<Vec<u8>>, Zeroizing<[u8; 32]>);
 
@@ -246,3 +243,6 @@ fn certificates(serials: &[u64]) -> String {
         [] => String::from("No certificate is"),
     }
 }
+
+/// The list that this machine signed last, beside the authority's key.
+pub(super) const SIGNED: &str = "authority.revoked";

@@ -29,7 +29,7 @@ pub(super) const PAIRING: &str = "pairing";
 /// The type of the stream of a machine that renews certificates.
 pub(super) const RENEWAL: &str = "renewal";
 /// Time for one message of the other end; a person is asked for nothing meanwhile.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Invitations that are tried; each is a guess for a stranger.
 const MOST: usize = 8;
 /// Connections that wait to be taken.

@@ -63,9 +63,6 @@ impl Torrents {
     }
 }
 
-/// Most bytes that a file of torrents may have: some 400,000 info hashes.
-const FILE_LIMIT: u64 = 16 << 20;
-
 fn read(file: &PathBuf) -> io::Result<String> {
     if fs::metadata(file)?.len() > FILE_LIMIT {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file has more than 16 MiB"));
@@ -82,6 +79,9 @@ fn parse(text: &str) -> Result<Vec<InfoHash>, String> {
         .map(|(index, word)| super::info_hash(word).map_err(|why| format!("line {}: {why}", index + 1)))
         .collect()
 }
+
+/// Most bytes that a file of torrents may have: some 400,000 info hashes.
+const FILE_LIMIT: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -77,7 +77,7 @@ fn attend(arguments: &Arguments, recording: &mut Recording, stop: &Stop) -> Resu
         tell(arguments, recording, &mut told)?;
     }
     let ending = Instant::now();
-    while (recording.has_holes() || recording.is_unsure()) && ending.elapsed() < PATIENCE {
+    while (recording.has_holes() || recording.is_unsure()) && ending.elapsed() < ENDING_TIMEOUT {
         recording.turn(HEAR).map_err(failed)?;
     }
     Ok(())
@@ -102,4 +102,4 @@ const HEAR: Duration = Duration::from_millis(50);
 const FIRST: Duration = Duration::from_secs(30);
 const TELL_EVERY: Duration = Duration::from_secs(1);
 /// How long what is missing, or a sender's first answer, may still come at the end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ENDING_TIMEOUT: Duration = Duration::from_secs(10);

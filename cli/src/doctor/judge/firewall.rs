@@ -31,8 +31,6 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-const SEES: &str = "only the administrator sees: sudo schwann doctor";
-
 /// What only the administrator sees, in a line; nothing if all could be seen.
 pub(crate) fn unread(facts: &Facts) -> Option<String> {
     if facts.ruleset.is_some() {
@@ -117,6 +115,8 @@ fn public_networks(facts: &Facts, findings: &mut Vec<Finding>) {
         );
     }
 }
+
+const SEES: &str = "only the administrator sees: sudo schwann doctor";
 
 const OWN: &str = "schwann.exe";
 

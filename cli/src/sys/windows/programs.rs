@@ -43,12 +43,12 @@ pub(crate) fn old_system() -> Option<String> {
     })
 }
 
-const OLDEST_BUILD: u32 = 19_041;
-
 /// No: a command here says itself that it is one for the administrator.
 pub(crate) fn is_administrator() -> bool {
     false
 }
+
+const OLDEST_BUILD: u32 = 19_041;
 
 /// The editor, if the user has named none.
 pub(crate) const EDITOR: &str = "notepad";

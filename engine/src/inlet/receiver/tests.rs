@@ -11,7 +11,7 @@ use crate::net::testing::sealed_pair;
 const CHANNELS: usize = 64;
 /// Bytes of a record besides its text (secure-session §4.1).
 const OVERHEAD: usize = 20;
-const PATIENCE: Duration = Duration::from_secs(20);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A sealed stream of samples of equal numbers, that an inlet receives.
 struct Stream {
@@ -49,7 +49,7 @@ impl Stream {
     fn carry(&mut self, bytes: &[u8]) -> Received {
         self.outlet.socket().write_all(bytes).expect("a socket with room");
         let mut block = self.queue.take_tail();
-        let received = self.receiver.receive(&mut block, Wait::Until(Instant::now() + PATIENCE));
+        let received = self.receiver.receive(&mut block, Wait::Until(Instant::now() + BUSY_TIMEOUT));
         self.queue.put_back(block).expect("samples");
         received
     }

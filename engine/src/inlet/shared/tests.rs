@@ -12,7 +12,7 @@ use crate::security::link::Opener;
 const LAYOUT: Layout = Layout::new(ChannelFormat::Int32, 1, ByteOrder::NATIVE);
 
 /// An open connection: what the pulls share, and the socket that samples are written to.
-fn open(shared: &Shared, capacity: usize) -> TcpStream {
+fn open(shared: &InletShared, capacity: usize) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let sender = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
     let (socket, address) = listener.accept().expect("the connection");
@@ -33,7 +33,7 @@ fn send(sender: &mut TcpStream, values: core::ops::Range<i32>) {
 }
 
 /// Takes all samples that are there, waiting up to `wait` for the first.
-fn pull(shared: &Shared, wait: Wait) -> Result<Vec<i32>, Error> {
+fn pull(shared: &InletShared, wait: Wait) -> Result<Vec<i32>, Error> {
     let mut state = shared.wait_for_samples(wait)?;
     let mut all = Vec::new();
     while let Some(queue) = state.unread() {
@@ -51,7 +51,7 @@ fn soon() -> Wait {
 
 #[test]
 fn pulls_and_drains_of_several_threads_share_the_samples_out() {
-    let shared = Shared::new();
+    let shared = InletShared::new();
     let mut sender = open(&shared, usize::MAX);
     let count = 200_000;
     let mut pulled: Vec<i32> = std::thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn pulls_and_drains_of_several_threads_share_the_samples_out() {
 
 #[test]
 fn closing_ends_a_pull_and_what_arrives_late_belongs_to_nobody() {
-    let shared = Shared::new();
+    let shared = InletShared::new();
     let mut sender = open(&shared, usize::MAX);
     std::thread::scope(|scope| {
         let puller = scope.spawn(|| pull(&shared, Wait::Forever));
@@ -121,7 +121,7 @@ fn closing_ends_a_pull_and_what_arrives_late_belongs_to_nobody() {
 
 #[test]
 fn what_arrived_before_a_loss_outlives_the_next_connection() {
-    let shared = Shared::new();
+    let shared = InletShared::new();
     let mut before = open(&shared, 100);
     send(&mut before, 0..60);
     drop(before);
@@ -143,7 +143,7 @@ fn what_arrived_before_a_loss_outlives_the_next_connection() {
 
 #[test]
 fn a_loss_is_reported_behind_the_last_sample() {
-    let shared = Shared::new();
+    let shared = InletShared::new();
     let mut sender = open(&shared, usize::MAX);
     send(&mut sender, 0..5);
     drop(sender);

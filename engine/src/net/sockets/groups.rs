@@ -60,16 +60,6 @@ pub(crate) fn rejoin(sockets: &[UdpSocket], config: &Config, interfaces: &Interf
     }
 }
 
-/// The group that outlets of this computer hear over loopback, in every scope.
-///
-/// Queries to it have a time to live of 0, so they never leave the computer. It makes outlets findable that have no
-/// port of the service range. IPv4's equals the site's group, so that it costs no further membership. Linux has no route
-/// for IPv6's; there the service range has to do.
-pub(crate) const LOCAL_GROUPS: [IpAddr; 2] = [
-    IpAddr::V4(Ipv4Addr::new(239, 255, 172, 215)),
-    IpAddr::V6(Ipv6Addr::new(0xff01, 0x113d, 0x6fdd, 0x2c17, 0xa643, 0xffe2, 0x1bd1, 0x3cd2)),
-];
-
 /// Discovery sockets of one IP version, and how groups are joined.
 struct Memberships<'a> {
     config: &'a Config,
@@ -171,3 +161,13 @@ fn join(socket: &Socket, group: IpAddr, interface: Interface) -> io::Result<()> 
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
+
+/// The group that outlets of this computer hear over loopback, in every scope.
+///
+/// Queries to it have a time to live of 0, so they never leave the computer. It makes outlets findable that have no
+/// port of the service range. IPv4's equals the site's group, so that it costs no further membership. Linux has no route
+/// for IPv6's; there the service range has to do.
+pub(crate) const LOCAL_GROUPS: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::new(239, 255, 172, 215)),
+    IpAddr::V6(Ipv6Addr::new(0xff01, 0x113d, 0x6fdd, 0x2c17, 0xa643, 0xffe2, 0x1bd1, 0x3cd2)),
+];

@@ -87,7 +87,7 @@ impl Fanout {
     }
 }
 
-impl State {
+impl Audience {
     /// Appends one encoding's bytes to its log if some consumer lacks part of them. Moves the cursors of
     /// the consumers that have all. Says whether the log has work for the server thread.
     fn store(&mut self, encoding: Encoding, sending: &Sending, pending: &mut Pending) -> bool {

@@ -50,9 +50,6 @@ pub struct Member {
     met: Met,
 }
 
-/// Outlets that are remembered to seal; the oldest is forgotten.
-const SEALING_MOST: usize = 1024;
-
 /// An owner of connections that a new revocation list concerns.
 pub trait Watcher: Send + Sync {
     /// A newer list is in force. Must not wait.
@@ -352,6 +349,9 @@ fn warn_of_return(present: &RevocationList<Vec<u8>>, newer: &RevocationList<Vec<
         );
     }
 }
+
+/// Outlets that are remembered to seal; the oldest is forgotten.
+const SEALING_MOST: usize = 1024;
 
 /// Discovery keys of earlier lists that a member keeps, to reach members that were away.
 pub(crate) const FORMER_KEYS: usize = 4;

@@ -17,26 +17,6 @@ use super::permissions::check_private;
 use super::{Member, TrustError};
 use crate::{environment, sys};
 
-/// This device's private key.
-pub const DEVICE_KEY: &str = "device.key";
-/// What the lab's authority says about this device.
-pub const CERTIFICATE: &str = "device.certificate";
-/// The public key of the lab's authority.
-pub const LAB: &str = "lab.public";
-/// The signed list of devices that are out.
-pub const REVOKED: &str = "lab.revoked";
-/// The key under which the lab's streams are found.
-pub const DISCOVERY: &str = "lab.discovery";
-/// The keys under which they were found before, for members who were away.
-pub const FORMER: &str = "lab.discovery.former";
-/// The private key of the lab's authority, where it is kept.
-pub const AUTHORITY: &str = "authority.key";
-/// Says, beside the keys, that the system's keyring holds the passphrase. A keyring that was given none is not asked: it might open
-/// a window.
-pub const REMEMBERED: &str = "device.remembered";
-/// How a private key begins that no passphrase protects; its seed follows.
-pub const UNPROTECTED: &[u8] = b"schwann key, unprotected\n";
-
 /// The folder of this user's keys: `$SCHWANN_KEYS`, else `schwann` in the user's configuration folder.
 pub fn folder() -> PathBuf {
     let set = |name| environment::variable(name).map(PathBuf::from);
@@ -311,6 +291,26 @@ pub fn damaged(path: &Path) -> TrustError {
 }
 
 type ListAndKey = (RevocationList<Vec<u8>>, DiscoverySecret);
+
+/// This device's private key.
+pub const DEVICE_KEY: &str = "device.key";
+/// What the lab's authority says about this device.
+pub const CERTIFICATE: &str = "device.certificate";
+/// The public key of the lab's authority.
+pub const LAB: &str = "lab.public";
+/// The signed list of devices that are out.
+pub const REVOKED: &str = "lab.revoked";
+/// The key under which the lab's streams are found.
+pub const DISCOVERY: &str = "lab.discovery";
+/// The keys under which they were found before, for members who were away.
+pub const FORMER: &str = "lab.discovery.former";
+/// The private key of the lab's authority, where it is kept.
+pub const AUTHORITY: &str = "authority.key";
+/// Says, beside the keys, that the system's keyring holds the passphrase. A keyring that was given none is not asked: it might open
+/// a window.
+pub const REMEMBERED: &str = "device.remembered";
+/// How a private key begins that no passphrase protects; its seed follows.
+pub const UNPROTECTED: &[u8] = b"schwann key, unprotected\n";
 
 /// Looks at a list that does not fit its key: replacing both takes a moment.
 const REPLACING_LOOKS: u32 = 10;

@@ -21,13 +21,13 @@ pub(crate) fn settings_folder(variable: impl Fn(&str) -> Option<OsString>) -> Op
     variable("XDG_CONFIG_HOME").map(PathBuf::from).or_else(of_home)
 }
 
-/// Where settings lie that are no user's own.
-pub(crate) const SYSTEM_SETTINGS: &str = "/etc";
-
 /// A folder in memory for this user alone, if the environment names one.
 pub(crate) fn memory_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     variable("XDG_RUNTIME_DIR").map(PathBuf::from)
 }
+
+/// Where settings lie that are no user's own.
+pub(crate) const SYSTEM_SETTINGS: &str = "/etc";
 
 /// Why there is no such folder, and what helps.
 pub(crate) const NO_MEMORY_FOLDER: &str = if cfg!(target_os = "macos") {

@@ -21,20 +21,10 @@ pub(crate) fn settings_folder(variable: impl Fn(&str) -> Option<OsString>) -> Op
     variable("APPDATA").map(PathBuf::from).or_else(of_profile)
 }
 
-/// Where settings lie that are no user's own.
-pub(crate) const SYSTEM_SETTINGS: &str = r"C:\ProgramData";
-
 /// Nothing: Windows has no folder in memory.
 pub(crate) fn memory_folder(_variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     None
 }
-
-/// Why there is no such folder, and what helps.
-pub(crate) const NO_MEMORY_FOLDER: &str =
-    "Windows has no folder in memory; `schwann keys remember` lets your login open the key instead";
-
-/// What opens a key for all programs of the user.
-pub(crate) const OPEN_KEY: &str = "schwann keys remember";
 
 /// Makes a folder, and those above it; what is made in a profile is its user's alone.
 ///
@@ -93,5 +83,15 @@ fn is_in_profile(path: &Path) -> io::Result<bool> {
     let path = path.canonicalize()?;
     Ok(profile.is_some_and(|profile| path.starts_with(profile)))
 }
+
+/// Where settings lie that are no user's own.
+pub(crate) const SYSTEM_SETTINGS: &str = r"C:\ProgramData";
+
+/// Why there is no such folder, and what helps.
+pub(crate) const NO_MEMORY_FOLDER: &str =
+    "Windows has no folder in memory; `schwann keys remember` lets your login open the key instead";
+
+/// What opens a key for all programs of the user.
+pub(crate) const OPEN_KEY: &str = "schwann keys remember";
 
 const OUTSIDE: &str = "it lies outside your user profile; move it to %APPDATA%\\schwann, or name a folder of your profile in SCHWANN_KEYS";

@@ -15,19 +15,6 @@ use static_cell::ConstStaticCell;
 
 use crate::board;
 
-pub const CHANNELS: usize = 4;
-/// Samples per second, in Hz.
-pub const RATE: u32 = 1000;
-pub const FORMAT: ChannelFormat = ChannelFormat::Int16;
-
-/// 512 samples of a stamp and four values of 16 bits: half a second without a network.
-const WORDS: usize = 512 * 4;
-
-static MEMORY: ConstStaticCell<[AtomicU32; WORDS]> =
-    ConstStaticCell::new([const { AtomicU32::new(0) }; WORDS]);
-static CONTROL: ConstStaticCell<Control> = ConstStaticCell::new(Control::new());
-static DEVICE: Mutex<RefCell<Option<Device>>> = Mutex::new(RefCell::new(None));
-
 struct Device {
     inputs: [Input<'static>; CHANNELS],
     timer: PeriodicTimer<'static, Blocking>,
@@ -62,3 +49,16 @@ fn tick() {
         let _ = device.producer.push(&sample, board::now().seconds());
     });
 }
+
+pub const CHANNELS: usize = 4;
+/// Samples per second, in Hz.
+pub const RATE: u32 = 1000;
+pub const FORMAT: ChannelFormat = ChannelFormat::Int16;
+
+/// 512 samples of a stamp and four values of 16 bits: half a second without a network.
+const WORDS: usize = 512 * 4;
+
+static MEMORY: ConstStaticCell<[AtomicU32; WORDS]> =
+    ConstStaticCell::new([const { AtomicU32::new(0) }; WORDS]);
+static CONTROL: ConstStaticCell<Control> = ConstStaticCell::new(Control::new());
+static DEVICE: Mutex<RefCell<Option<Device>>> = Mutex::new(RefCell::new(None));

@@ -42,9 +42,6 @@ impl Board for Dice {
 /// Two sectors of the partition `nvs`, which nothing else of the image uses.
 pub struct KeyFlash<'a>(pub FlashStorage<'a>);
 
-const NVS: u32 = 0x9000;
-const SECTOR: u32 = FlashStorage::SECTOR_SIZE;
-
 fn address(slot: Slot, offset: usize) -> Result<u32, FlashError> {
     let base = match slot {
         Slot::A => NVS,
@@ -77,3 +74,6 @@ impl Flash for KeyFlash<'_> {
         self.0.write_nor(address(slot, offset)?, bytes).map_err(|_| FlashError)
     }
 }
+
+const NVS: u32 = 0x9000;
+const SECTOR: u32 = FlashStorage::SECTOR_SIZE;

@@ -10,9 +10,6 @@ use schwann_session::{
 
 use crate::board::{Dice, KeyFlash};
 
-/// Most bytes of keys.
-pub const KEYS_LEN: usize = 1024;
-
 /// Reads the keys; a device that has none makes a key, prints the request, and waits for what is pasted.
 pub fn load<'a>(
     flash: &mut KeyFlash<'_>,
@@ -58,3 +55,6 @@ fn provision(flash: &mut KeyFlash<'_>, serial: &mut UsbSerialJtag<'_, Blocking>,
     };
     println!("provisioned={}", u8::from(stored.is_ok()));
 }
+
+/// Most bytes of keys.
+pub const KEYS_LEN: usize = 1024;

@@ -16,11 +16,6 @@ use crate::{
     board::{Dice, calendar, now},
 };
 
-pub const RX: usize = 768;
-const TX: usize = 1280;
-/// Most plaintext of a record from a peer: what a link holds, less the record's own 20 bytes.
-pub const RECORD_LIMIT: usize = RX - 20;
-
 /// Serves until the power fails; `idle` runs after every turn, and sleeps if there is time.
 pub fn serve<D: Device>(
     device: &mut D,
@@ -88,3 +83,8 @@ fn follow(server: &mut Server<'_>, lease: SocketHandle, iface: &mut Interface) {
         }
     }
 }
+
+pub const RX: usize = 768;
+const TX: usize = 1280;
+/// Most plaintext of a record from a peer: what a link holds, less the record's own 20 bytes.
+pub const RECORD_LIMIT: usize = RX - 20;

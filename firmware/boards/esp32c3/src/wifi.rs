@@ -35,9 +35,6 @@ use crate::{
     serve::{RECORD_LIMIT, serve},
 };
 
-const NAME: Option<&str> = option_env!("SCHWANN_WIFI_NAME");
-const PASSWORD: Option<&str> = option_env!("SCHWANN_WIFI_PASSWORD");
-
 pub fn run(chip: Peripherals) -> ! {
     esp_alloc::heap_allocator!(size: 96 * 1024);
     let timers = TimerGroup::new(chip.TIMG0);
@@ -128,3 +125,6 @@ impl Device for Air {
         capabilities
     }
 }
+
+const NAME: Option<&str> = option_env!("SCHWANN_WIFI_NAME");
+const PASSWORD: Option<&str> = option_env!("SCHWANN_WIFI_PASSWORD");

@@ -148,15 +148,6 @@ fn put_reply(stream: &Description<'_>, query: &Query<'_>, out: &mut ByteWriter<'
     Some(query.return_port)
 }
 
-/// In microseconds.
-const SECOND: u64 = 1_000_000;
-/// Two searches that go on ask twice a second, over two groups each.
-const UNDATED_PER_SECOND: u8 = 8;
-/// Sealed queries that are remembered.
-pub(super) const REMEMBERED: usize = 16;
-/// How often the same sealed query is answered.
-const MAX_REPEATS: usize = 4;
-
 /// Both stamps are the same moment: what lies between is not known here, and is the same for all.
 fn time_reply(request: &timedata::Request, now: Micros) -> timedata::Reply {
     timedata::Reply {
@@ -166,3 +157,12 @@ fn time_reply(request: &timedata::Request, now: Micros) -> timedata::Reply {
         reply_sent: now.seconds(),
     }
 }
+
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
+/// Two searches that go on ask twice a second, over two groups each.
+const UNDATED_PER_SECOND: u8 = 8;
+/// Sealed queries that are remembered.
+pub(super) const REMEMBERED: usize = 16;
+/// How often the same sealed query is answered.
+const MAX_REPEATS: usize = 4;

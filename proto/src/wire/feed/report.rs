@@ -24,9 +24,6 @@ pub struct Report {
     pub skipped: u64,
 }
 
-/// Most bytes of a line, its end included.
-pub const REPORT_LIMIT: usize = 64;
-
 impl Report {
     /// Appends the line.
     pub fn encode(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
@@ -64,6 +61,9 @@ impl Report {
 /// Not a report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Malformed;
+
+/// Most bytes of a line, its end included.
+pub const REPORT_LIMIT: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -216,9 +216,6 @@ impl fmt::Display for RequestError {
 
 impl core::error::Error for RequestError {}
 
-/// Most bytes that a request may have.
-pub const REQUEST_LIMIT: usize = 64 << 10;
-
 /// Finds the request in what a client sent so far.
 ///
 /// Remembers where it stopped searching: a client that sends byte by byte costs no more than others.
@@ -316,3 +313,6 @@ impl fmt::Display for HeaderText<'_> {
         parts.try_for_each(|part| write!(out, " {part}"))
     }
 }
+
+/// Most bytes that a request may have.
+pub const REQUEST_LIMIT: usize = 64 << 10;

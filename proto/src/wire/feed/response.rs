@@ -94,9 +94,6 @@ impl fmt::Display for ResponseError {
 
 impl core::error::Error for ResponseError {}
 
-/// Most bytes that a response may have.
-pub const RESPONSE_LIMIT: usize = 64 << 10;
-
 /// Finds the response in what an outlet sent so far.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseReader<'a> {
@@ -217,3 +214,6 @@ impl<'a> ResponseReader<'a> {
 fn within_limit(received: &[u8]) -> Result<Option<Response>, ResponseError> {
     if received.len() > RESPONSE_LIMIT { Err(ResponseError::TooLong) } else { Ok(None) }
 }
+
+/// Most bytes that a response may have.
+pub const RESPONSE_LIMIT: usize = 64 << 10;

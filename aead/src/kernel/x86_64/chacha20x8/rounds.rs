@@ -30,9 +30,6 @@ pub(super) fn rounds<const CALLER: u8, B: AfterRound>(words: &mut [__m256i; 16],
 #[expect(dead_code, reason = "only instructions read it")]
 struct Order([u8; 32]);
 
-static ROTATE16: Order = Order(order([2, 3, 0, 1]));
-static ROTATE8: Order = Order(order([3, 0, 1, 2]));
-
 const fn order(word: [u8; 4]) -> [u8; 32] {
     let mut bytes = [0; 32];
     let mut i = 0;
@@ -132,3 +129,6 @@ fn diagonals(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
         );
     }
 }
+
+static ROTATE16: Order = Order(order([2, 3, 0, 1]));
+static ROTATE8: Order = Order(order([3, 0, 1, 2]));

@@ -38,9 +38,9 @@ impl Keeper {
         let mut pause = FIRST_PAUSE;
         loop {
             match self.connect().await {
-                Ok(session) => {
+                Ok(connection) => {
                     pause = FIRST_PAUSE;
-                    match session.serve(&self, &mut commands).await {
+                    match connection.serve(&self, &mut commands).await {
                         Some(problem) => self.tell.tell(Event::Disconnected(problem)).await,
                         None => return,
                     }
