@@ -3,6 +3,7 @@
 # network: own
 # debian: gcc-mingw-w64-x86-64 wine wine64
 # target: x86_64-pc-windows-gnu
+# fetch: original_for_windows
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need x86_64-w64-mingw32-gcc

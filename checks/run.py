@@ -8,6 +8,7 @@ The first lines of a check say what it needs:
     # debian: valgrind    packages of Debian
     # target: NAME        targets of the Rust toolchain
     # nightly: miri       components of a nightly toolchain
+    # fetch: NAME         functions of environment.sh that bring what is not in the registry of a language
 """
 
 import argparse
@@ -43,7 +44,7 @@ class Check:
         self.name, self.path, self.log = path.stem, path, STATE / f"{path.stem}.log"
         head = path.read_text().split("\nset ", 1)[0]
         self.needs = collections.defaultdict(list)
-        for key, value in re.findall(r"^# (cores|network|debian|target|nightly): (.+)$", head, re.M):
+        for key, value in re.findall(r"^# (cores|network|debian|target|nightly|fetch): (.+)$", head, re.M):
             self.needs[key] += value.split()
         self.cores = int(self.needs.get("cores", ["1"])[0])
         # A check that never ran may be the longest.
@@ -123,7 +124,8 @@ def install(checks: list[Check], permitted: bool) -> None:
 def prepare(checks: list[Check]) -> None:
     """Brings what a check cannot fetch from a network of its own."""
     if any("network" in check.needs for check in checks):
-        subprocess.run(["bash", "-c", "source checks/environment.sh && cargo fetch --locked --quiet && python_packages && original_for_windows"], cwd=ROOT)
+        names = dict.fromkeys(["python_packages"] + [name for check in checks for name in check.needs.get("fetch", [])])
+        subprocess.run(["bash", "-c", " && ".join(["source checks/environment.sh", "cargo fetch --locked --quiet", *names])], cwd=ROOT)
 
 
 def can_isolate() -> bool:
