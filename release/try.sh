@@ -19,13 +19,31 @@ own_module='import schwann
 with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, outlet.info.open(timeout=20) as stream:
     outlet.push([1.0, 2.0])
     assert stream.pull(1, 20).data.tolist() == [[1.0, 2.0]]'
+# Arguments: the installer, and bcryptprimitives.dll. The uninstaller may leave nothing, not even the folder on PATH.
+# shellcheck disable=SC2016 # expanded where it runs
+in_windows='export WINEDEBUG=-all
+  mkdir -p "$WINEPREFIX"
+  wineserver --persistent
+  trap "wineserver --kill || true" EXIT
+  wineboot 2> /dev/null
+  wine reg add "HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion" /v CurrentBuildNumber /d 19045 /f > /dev/null
+  cp "$2" "$WINEPREFIX/drive_c/windows/system32"
+  cp "$1" "$WINEPREFIX/drive_c/schwann.msi"
+  wine msiexec /i "C:\\schwann.msi" /qn
+  wine cmd /c "schwann demo --seconds 3 --no-dash -o C:\\demo.xdf"
+  wine cmd /c "schwann verify C:\\demo.xdf"
+  wine msiexec /x "C:\\schwann.msi" /qn
+  wineserver --kill
+  if find "$WINEPREFIX"/drive_c/Program\ Files* -iname "*schwann*" | grep .; then exit 1; fi
+  if grep -i "PATH.*schwann" "$WINEPREFIX/system.reg"; then exit 1; fi
+  echo "installed, on PATH, ran, removed, nothing left"'
 mkdir -p "$roots"
 
 main() {
   local system
   attempt empty "the static program in a root with nothing else" static_program
   for system in "${systems[@]}"; do
-    system "$system" || { echo "FAILED $system: debootstrap (its log: $roots/$system.log)"; failures=$((failures + 1)); continue; }
+    system "$system" || continue
     architecture="$(architecture "$system")"
     case "$architecture" in amd64) machine=x86_64 ;; arm64) machine=aarch64 ;; armhf) machine=armv7l ;; esac
     attempt "$system" "deb" deb
@@ -36,21 +54,26 @@ main() {
   attempt empty "the wheel by uvx" by_uvx
   attempt empty "wheel with a Python on musl" musl_wheel
   attempt empty "msi" msi
+  system bookworm-i386 && attempt bookworm-i386 "msi of 32 bits" msi_of_32_bits
   echo "$failures failed"
   [ "$failures" = 0 ]
 }
 
 architecture() {
-  case "$1" in *-arm*) echo "${1##*-}" ;; *) echo amd64 ;; esac
+  case "$1" in *-*) echo "${1##*-}" ;; *) echo amd64 ;; esac
 }
 
 # Makes a clean system of Debian.
 system() {
   [ ! -d "$roots/$1" ] || return 0
   mkdir -p "$roots/empty"
-  debootstrap --variant=minbase --include=python3-venv,ca-certificates --arch="$(architecture "$1")" "${1%-arm*}" "$roots/$1.new" \
-    > "$roots/$1.log" 2>&1 || return 1
-  mv "$roots/$1.new" "$roots/$1"
+  local programs=python3-venv,ca-certificates
+  [ "$(architecture "$1")" != i386 ] || programs=wine,wine32
+  debootstrap --variant=minbase --include="$programs" --arch="$(architecture "$1")" "${1%-*}" "$roots/$1.new" \
+    > "$roots/$1.log" 2>&1 && mv "$roots/$1.new" "$roots/$1" && return
+  echo "FAILED $1: debootstrap (its log: $roots/$1.log)"
+  failures=$((failures + 1))
+  return 1
 }
 
 # Runs a function with a copy of a system in $root; what it changes is in $changes.
@@ -194,22 +217,22 @@ rpm_packages() {
 }
 
 msi() {
-  export WINEPREFIX="$roots/wine" WINEDEBUG=-all DISPLAY='' SCHWANN_KEYS=
+  export WINEPREFIX="$roots/wine" DISPLAY='' SCHWANN_KEYS=
   rm -rf "$WINEPREFIX"
-  mkdir "$WINEPREFIX"
-  wineserver --persistent
-  wineboot 2> /dev/null
-  wine reg add 'HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion' /v CurrentBuildNumber /d 19045 /f > /dev/null
-  x86_64-w64-mingw32-gcc -shared -O2 -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" tests/tools/bcryptprimitives.c -ladvapi32
-  cp "$packages"/schwann-*-x86_64-pc-windows-gnu.msi "$WINEPREFIX/drive_c/schwann.msi"
-  wine msiexec /i 'C:\schwann.msi' /qn
-  wine cmd /c 'schwann demo --seconds 3 --no-dash -o C:\demo.xdf'
-  wine cmd /c 'schwann verify C:\demo.xdf'
-  wine msiexec /x 'C:\schwann.msi' /qn
-  wineserver --kill
-  ! find "$WINEPREFIX/drive_c/Program Files" -iname '*schwann*' | grep . || return 1
-  ! grep -i 'PATH.*schwann' "$WINEPREFIX/system.reg" || return 1
-  echo "installed, on PATH, ran, removed, nothing left"
+  compile_missing_dll x86_64 "$roots/bcryptprimitives.dll"
+  bash -ec "$in_windows" msi "$packages"/schwann-*-x86_64-pc-windows-gnu.msi "$roots/bcryptprimitives.dll"
+}
+
+# The same in a Windows of 32 bits, which has a Debian of its own.
+msi_of_32_bits() {
+  compile_missing_dll i686 "$root/tmp/bcryptprimitives.dll" -Wl,--kill-at
+  cp "$packages"/schwann-*-i686-pc-windows-gnu.msi "$root/tmp/schwann.msi"
+  inside env HOME=/root WINEPREFIX=/root/wine SCHWANN_KEYS= bash -ec "$in_windows" msi /tmp/schwann.msi /tmp/bcryptprimitives.dll
+}
+
+# Windows has this library, and Wine 8 has not.
+compile_missing_dll() { # PROCESSOR FILE OPTIONS
+  "$1-w64-mingw32-gcc" -shared -O2 "${@:3}" -o "$2" tests/tools/bcryptprimitives.c -ladvapi32
 }
 
 main
