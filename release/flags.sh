@@ -10,7 +10,8 @@ export RUSTFLAGS="--remap-path-prefix=$PWD=/schwann --remap-path-prefix=$cargo_h
 case "$target" in
   *-windows-gnu) RUSTFLAGS+=" -Ctarget-feature=+crt-static -Clink-arg=-Wl,--no-insert-timestamp" ;;
   # What the keyring and the system's certificates need of Apple's frameworks; a name that is missing fails the link.
-  *-apple-darwin) RUSTFLAGS+=" -Clink-arg=-Frelease/macos" ;;
+  # In two words: from one, cargo-zigbuild 0.24 takes an absolute folder alone, and that would be in what it makes.
+  *-apple-darwin) RUSTFLAGS+=" -Clink-arg=-F -Clink-arg=release/macos" ;;
   *-linux-gnu*) RUSTFLAGS+=" -Clink-arg=-Wl,--build-id=none" ;;
 esac
 # A program for any Linux has the C library in it; a library has that of the program that loads it.
