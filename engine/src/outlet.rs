@@ -85,14 +85,14 @@ impl Default for OutletOptions {
 
 /// A stream that others can receive.
 pub struct Outlet {
-    shared: Arc<OutletShared>,
+    shared: Arc<Shared>,
     producer: Mutex<Producer>,
     server: Option<JoinHandle<()>>,
     maker: Maker,
 }
 
 /// What the pushing threads and the server thread share.
-pub(crate) struct OutletShared {
+pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) advertisement: Arc<Advertisement>,
     pub(crate) fanout: Fanout,
@@ -123,7 +123,7 @@ pub(crate) enum Greeting {
     Unclear,
 }
 
-impl OutletShared {
+impl Shared {
     /// Decides how a connection goes on that begins with `bytes`.
     pub(crate) fn greet(&self, bytes: &[u8]) -> Greeting {
         let common = bytes.len().min(HANDSHAKE_PREFIX.len());
@@ -138,7 +138,7 @@ impl OutletShared {
     }
 }
 
-impl Watcher for OutletShared {
+impl Watcher for Shared {
     fn lab_changed(&self) {
         self.fanout.call_server();
     }

@@ -2,7 +2,7 @@
 
 use super::fanout::{Route, Sending};
 use super::pending::{Pending, Stamps, Values, first_stamp};
-use super::{Delivery, Flush, OutletShared};
+use super::{Delivery, Flush, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::{Error, local_clock};
 
@@ -29,7 +29,7 @@ impl Producer {
     /// Adds `count` samples to what is pending, and sends that if it is time.
     pub(super) fn push(
         &mut self,
-        shared: &OutletShared,
+        shared: &Shared,
         values: &impl Values,
         stamps: StampArgument<'_>,
         count: usize,
@@ -70,7 +70,7 @@ impl Producer {
     }
 
     /// Gives what is pending to the consumers.
-    pub(super) fn flush(&mut self, shared: &OutletShared, route: Route) {
+    pub(super) fn flush(&mut self, shared: &Shared, route: Route) {
         if self.pending.samples() == 0 {
             return;
         }

@@ -19,7 +19,7 @@ use schwann_session::{HalfOpenLimits, HandshakeTurns};
 use self::conversation::{Conversation, Next};
 use super::fanout::{Draining, Fanout, Stuck};
 use super::view::Counted;
-use super::{Delivery, OutletShared};
+use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
 use crate::context::Context;
@@ -42,7 +42,7 @@ pub(super) fn start(
     layout: Layout,
     capacity: u64,
     delivery: Delivery,
-) -> Result<(Arc<OutletShared>, JoinHandle<()>), Error> {
+) -> Result<(Arc<Shared>, JoinHandle<()>), Error> {
     let config = context.config();
     let terms = policy::sending(context.trust(), info)?;
     let sockets = OutletSockets::open(config)
@@ -53,7 +53,7 @@ pub(super) fn start(
     let waker = Waker::new(poll.registry(), WAKE).map_err(|_| Error::System("a waker"))?;
     // A wake-up that the system refuses is made good by the next one.
     let call_server = Box::new(move || _ = waker.wake());
-    let shared = Arc::new(OutletShared {
+    let shared = Arc::new(Shared {
         fanout: Fanout::new(codecs, call_server),
         config: Arc::clone(config),
         advertisement,
@@ -67,7 +67,7 @@ pub(super) fn start(
         _counted: Counted::new(),
     });
     if let Some(member) = &shared.terms.sealing {
-        let watcher: Weak<dyn Watcher> = Arc::<OutletShared>::downgrade(&shared);
+        let watcher: Weak<dyn Watcher> = Arc::<Shared>::downgrade(&shared);
         member.watch(watcher);
     }
     let server = Server::new(Arc::clone(&shared), poll, sockets)?;
@@ -96,7 +96,7 @@ fn describe(info: &StreamInfo, config: &Config, sockets: &OutletSockets) -> Resu
 }
 
 struct Server {
-    shared: Arc<OutletShared>,
+    shared: Arc<Shared>,
     poll: Poll,
     listeners: Vec<Listener>,
     responder: Responder,
@@ -117,7 +117,7 @@ struct Server {
 }
 
 impl Server {
-    fn new(shared: Arc<OutletShared>, poll: Poll, sockets: OutletSockets) -> Result<Self, Error> {
+    fn new(shared: Arc<Shared>, poll: Poll, sockets: OutletSockets) -> Result<Self, Error> {
         let refused = |_| Error::System("the registration of a socket");
         let OutletSockets { services, listeners, discovery, ports } = sockets;
         let mut listeners: Vec<_> = listeners.into_iter().map(Listener::Tcp).collect();

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use schwann_proto::wire::view::View;
 
-use super::OutletShared;
+use super::Shared;
 use crate::net::hearing::Ear;
 
 /// An outlet of this program, for as long as it exists.
@@ -27,7 +27,7 @@ impl Drop for Counted {
 }
 
 /// The answer to a member; empty if this outlet has no keys.
-pub(crate) fn encode(shared: &OutletShared) -> Vec<u8> {
+pub(crate) fn encode(shared: &Shared) -> Vec<u8> {
     let mut answer = Vec::new();
     let Some(member) = &shared.terms.sealing else { return answer };
     let hearing = shared.advertisement.hearing();

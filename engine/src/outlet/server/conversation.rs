@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
 use crate::outlet::fanout::Joining;
-use crate::outlet::{Greeting, OutletShared};
+use crate::outlet::{Greeting, Shared};
 use crate::security::journal::{self, Side};
 use crate::security::link::{Flow, Handshake, Opener};
 use crate::sys::sockets::{self, Watched};
@@ -187,24 +187,24 @@ impl Conversation {
     }
 
     /// Tells the client and the log why the connection of a client that was let in ends.
-    pub(super) fn note_dismissed(&self, shared: &OutletShared, refusal: Refusal) {
+    pub(super) fn note_dismissed(&self, shared: &Shared, refusal: Refusal) {
         self.link.send_refusal(refusal);
         self.note_refused(shared, refusal);
     }
 
     /// Tells that a client's time is up, if it was to prove who it is.
-    pub(super) fn note_silence(&self, shared: &OutletShared) {
+    pub(super) fn note_silence(&self, shared: &Shared) {
         if matches!(self.role, Role::Securing { .. }) {
             self.note_refused(shared, Refusal::TimedOut);
         }
     }
 
-    fn note_refused(&self, shared: &OutletShared, refusal: Refusal) {
+    fn note_refused(&self, shared: &Shared, refusal: Refusal) {
         journal::refused(shared.advertisement.info(), self.link.peer_address(), refusal, Side::Outlet);
     }
 
     /// Tells the session the time, and logs what changes of this end's key there were since the last look.
-    pub(super) fn look_after_key(&mut self, shared: &OutletShared) {
+    pub(super) fn look_after_key(&mut self, shared: &Shared) {
         let rekeys = self.link.layer().tick();
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
             journal::rekeyed(shared.advertisement.info(), self.link.peer_address(), Side::Outlet, rekeys);
@@ -222,7 +222,7 @@ impl Conversation {
     }
 
     /// Does what the socket permits now.
-    pub(super) fn advance(&mut self, shared: &OutletShared, writable: bool) -> Next {
+    pub(super) fn advance(&mut self, shared: &Shared, writable: bool) -> Next {
         if self.consumer().is_none() && self.link.has_unsent() {
             // A revocation list goes out also to who wants nothing else. A failure shows with what follows.
             self.link.send(core::iter::empty());
@@ -246,7 +246,7 @@ impl Conversation {
     }
 
     /// Takes what a consumer says. If it has nothing to say, an end, or any byte, ends the feed (lsl-wire §15.4).
-    fn hear_consumer(&mut self, shared: &OutletShared) -> Next {
+    fn hear_consumer(&mut self, shared: &Shared) -> Next {
         let Role::Feeding { consumer, said } = &mut self.role else { return Next::Keep };
         let (consumer, reports) = (*consumer, said.is_some());
         let mut said = said.take().unwrap_or_default();
@@ -269,7 +269,7 @@ impl Conversation {
     }
 
     /// Names the consumer whose program is too slow. Frequent reports are named only now and then.
-    fn note_report(&mut self, shared: &OutletShared, consumer: u64, report: Report) {
+    fn note_report(&mut self, shared: &Shared, consumer: u64, report: Report) {
         shared.fanout.note_report(consumer, report);
         let (name, who) = (shared.advertisement.info().name(), self.link.peer_text());
         let now = Instant::now();
@@ -305,7 +305,7 @@ impl Conversation {
         Heard::Enough
     }
 
-    fn listen(&mut self, shared: &OutletShared) -> Next {
+    fn listen(&mut self, shared: &Shared) -> Next {
         let Role::Asking { received, .. } = &mut self.role else { return Next::Keep };
         let mut received = core::mem::take(received);
         let heard = self.hear(&mut received);
@@ -377,13 +377,7 @@ impl Conversation {
     }
 
     /// Makes the client a consumer; the samples it is to receive begin behind the answer.
-    fn feed(
-        &mut self,
-        shared: &OutletShared,
-        answer: Vec<u8>,
-        encoding: Encoding,
-        agreement: &Agreement,
-    ) -> Next {
+    fn feed(&mut self, shared: &Shared, answer: Vec<u8>, encoding: Encoding, agreement: &Agreement) -> Next {
         let said = agreement.has_reports.then(Vec::new);
         let capacity = u64::try_from(agreement.max_buffer_length).unwrap_or(0).min(shared.capacity);
         let chunk = u64::try_from(agreement.max_chunk_length).ok().filter(|samples| *samples > 0);

@@ -6,7 +6,7 @@ use schwann_proto::wire::sample::ByteOrder;
 use schwann_proto::wire::test_pattern;
 
 use crate::codec::Encoding;
-use crate::outlet::{Delivery, OutletShared, view};
+use crate::outlet::{Delivery, Shared, view};
 
 /// What a request gets.
 pub(super) enum Reply {
@@ -17,7 +17,7 @@ pub(super) enum Reply {
 }
 
 /// What a command of a client gets.
-pub(super) fn reply_to(command: &Command<'_>, shared: &OutletShared, is_sealed: bool) -> Reply {
+pub(super) fn reply_to(command: &Command<'_>, shared: &Shared, is_sealed: bool) -> Reply {
     match command {
         Command::FullInfo => Reply::Short(shared.advertisement.fullinfo().to_vec()),
         Command::ShortInfo { query } if shared.advertisement.matches(query) => {
@@ -29,7 +29,7 @@ pub(super) fn reply_to(command: &Command<'_>, shared: &OutletShared, is_sealed: 
     }
 }
 
-fn reply_to_feed(request: &FeedRequest<'_>, shared: &OutletShared) -> Reply {
+fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
     let uid = shared.advertisement.info().uid().to_string();
     let offer = Offer {
         version: shared.config.tuning.protocol_version,
@@ -59,7 +59,7 @@ fn reply_to_feed(request: &FeedRequest<'_>, shared: &OutletShared) -> Reply {
 }
 
 /// Appends what precedes the first sample, and says in which encoding samples follow.
-fn begin_feed(agreement: &Agreement, shared: &OutletShared, answer: &mut Vec<u8>) -> Encoding {
+fn begin_feed(agreement: &Agreement, shared: &Shared, answer: &mut Vec<u8>) -> Encoding {
     let (format, channel_count) = (shared.layout.format, shared.layout.channel_count);
     // A vector takes all it is given, and the layouts are the stream's own.
     if agreement.data_protocol == DataProtocol::Archive {

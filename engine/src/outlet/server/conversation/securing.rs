@@ -5,7 +5,7 @@ use std::time::Instant;
 use schwann_proto::wire::feed::RequestReader;
 
 use super::{CLIENT_TIMEOUT, Conversation, Heard, Next, Role};
-use crate::outlet::OutletShared;
+use crate::outlet::Shared;
 use crate::security::journal::{self, Side};
 use crate::security::link::{Flow, Handshake, Step};
 
@@ -25,7 +25,7 @@ impl Conversation {
     }
 
     /// Gives the client its turn: begins to answer its handshake.
-    pub(in crate::outlet::server) fn begin_securing(&mut self, shared: &OutletShared) -> Next {
+    pub(in crate::outlet::server) fn begin_securing(&mut self, shared: &Shared) -> Next {
         let Role::Waiting { received, deadline } = &mut self.role else { return Next::Keep };
         let (received, deadline) = (core::mem::take(received), *deadline);
         let Some(member) = &shared.terms.sealing else { return Next::Part };
@@ -34,7 +34,7 @@ impl Conversation {
     }
 
     /// Goes on with a handshake.
-    pub(super) fn secure(&mut self, shared: &OutletShared) -> Next {
+    pub(super) fn secure(&mut self, shared: &Shared) -> Next {
         loop {
             let mut received = Vec::new();
             let heard = self.hear(&mut received);
@@ -50,7 +50,7 @@ impl Conversation {
         }
     }
 
-    fn shake_hands(&mut self, shared: &OutletShared, received: &[u8]) -> Next {
+    fn shake_hands(&mut self, shared: &Shared, received: &[u8]) -> Next {
         let Role::Securing { handshake, .. } = &mut self.role else { return Next::Keep };
         // A handshake's messages are far smaller than a socket's buffer: what does not go out now will not.
         let link = &self.link;
@@ -72,7 +72,7 @@ impl Conversation {
     }
 
     /// From here on everything is sealed; what the client wants comes next.
-    fn begin_sealed(&mut self, shared: &OutletShared, received: &[u8]) -> Next {
+    fn begin_sealed(&mut self, shared: &Shared, received: &[u8]) -> Next {
         let asking = Role::Asking {
             reader: RequestReader::new(),
             received: Vec::new(),
