@@ -32,12 +32,12 @@ def committed() -> int:
     return int(subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, check=True, capture_output=True).stdout)
 
 
-def faults(path: pathlib.Path, machine: str, wanted: set[str]) -> list[str]:
+def faults(path: pathlib.Path, machine: str, moment: int, wanted: set[str]) -> list[str]:
     file, found = pefile.PE(str(path)), []
     header = file.FILE_HEADER
     if header.Machine != pefile.MACHINE_TYPE[machine]:
         found.append(f"is for {pefile.MACHINE_TYPE.get(header.Machine, header.Machine)}, and not {machine}")
-    if header.TimeDateStamp not in (0, committed()):
+    if header.TimeDateStamp not in (0, moment):
         found.append(f"says when it was made: {header.TimeDateStamp}")
     needed = sorted({entry.dll.decode().lower() for entry in file.DIRECTORY_ENTRY_IMPORT})
     found += [f"needs {name}, which is not the system's" for name in needed if name not in SYSTEM and not name.startswith("api-ms-win-")]
@@ -50,8 +50,8 @@ def faults(path: pathlib.Path, machine: str, wanted: set[str]) -> list[str]:
 
 def main() -> None:
     target, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    machine = MACHINES[target.split("-")[0]]
-    found = [fault for name, wanted in functions().items() for fault in faults(folder / name, machine, wanted)]
+    machine, moment = MACHINES[target.split("-")[0]], committed()
+    found = [fault for name, wanted in functions().items() for fault in faults(folder / name, machine, moment, wanted)]
     print("\n".join(found) or "all of it is as Windows wants it")
     sys.exit(bool(found))
 
