@@ -296,14 +296,14 @@ fn drain(
     now: Micros,
     entropy: &mut Known,
 ) {
+    let calendar = UnixSeconds(1_800_000_000).into();
+    let taken = inlet.receive(outlet.transmit(link), &mut Surroundings { now, calendar, entropy });
+    outlet.sent(link, taken, now);
+    while inlet.pull(&mut [0.0_f32; 8]).is_some() {}
+}
 
 /// Most plaintext that subscribers take in a record, in bytes. This is more than an outlet sends at a time, as with
 /// computers.
 const TAKEN: usize = 2000;
 /// Pushes per measurement.
 const PUSHES: u32 = 256;
-    let calendar = UnixSeconds(1_800_000_000).into();
-    let taken = inlet.receive(outlet.transmit(link), &mut Surroundings { now, calendar, entropy });
-    outlet.sent(link, taken, now);
-    while inlet.pull(&mut [0.0_f32; 8]).is_some() {}
-}
