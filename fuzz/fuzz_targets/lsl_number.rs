@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use schwann_proto::wire::number::{TrailingZeros, extract_f32, extract_f64, extract_i32, extract_i64, general, parse_f64};
+use schwann_proto::wire::number::{
+    TrailingZeros, extract_f32, extract_f64, extract_i32, extract_i64, general, parse_f64,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = (extract_f32(bytes), extract_i32(bytes), extract_i64(bytes));

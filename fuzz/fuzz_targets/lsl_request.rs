@@ -16,8 +16,13 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(reader.read(bytes), whole);
     }
     let Ok(Some(Command::Feed(request))) = whole else { return };
-    let offer =
-        Offer { version: 110, uid: "u", format: ChannelFormat::Float32, swap_performance: 1.0, synchronous: false };
+    let offer = Offer {
+        version: 110,
+        uid: "u",
+        format: ChannelFormat::Float32,
+        swap_performance: 1.0,
+        synchronous: false,
+    };
     let mut out = Vec::new();
     match offer.negotiate(&request) {
         Ok(agreement) => agreement.encode_response(&offer, &mut out).expect("a vector has room"),

@@ -14,7 +14,8 @@ fuzz_target!(|input: &[u8]| {
     // The first two bytes choose the layout.
     let [choice, channels, bytes @ ..] = input else { return };
     let order = if choice & 8 == 0 { ByteOrder::Little } else { ByteOrder::Big };
-    let mut layout = Layout::new(ChannelFormat::ALL[usize::from(choice & 7) % 7], usize::from(channels & 15), order);
+    let mut layout =
+        Layout::new(ChannelFormat::ALL[usize::from(choice & 7) % 7], usize::from(channels & 15), order);
     layout.subnormals = if choice & 16 == 0 { Subnormals::Keep } else { Subnormals::Suppress };
     layout.string_limit = 1 << 16;
 
@@ -31,7 +32,9 @@ fuzz_target!(|input: &[u8]| {
         let mut strings = Vec::new();
         layout.read_strings(values, |text| strings.push(text.to_vec())).expect("the sample is whole");
         let mut again = Vec::new();
-        layout.encode_strings(stamp, strings.iter().map(Vec::as_slice), &mut again).expect("one string per channel");
+        layout
+            .encode_strings(stamp, strings.iter().map(Vec::as_slice), &mut again)
+            .expect("one string per channel");
         assert_eq!(layout.sample_len(&again), Ok(Some(again.len())));
     }
 });

@@ -30,7 +30,10 @@ fn from_a_member(message: &[u8]) {
     let (mut inlet, mut outlet) = fuzzing::ends();
     let mut wire = seal_control(&mut outlet, message);
     if let Ok(opened) = inlet.open(&mut wire) {
-        assert!(matches!(opened, Opened::Data { plain, .. } if plain.is_empty()), "a greeting delivers nothing");
+        assert!(
+            matches!(opened, Opened::Data { plain, .. } if plain.is_empty()),
+            "a greeting delivers nothing"
+        );
         assert!(inlet.take_datagrams().is_some(), "only a welcome lets the session begin");
     }
     let (mut inlet, mut outlet) = fuzzing::ends();

@@ -13,7 +13,8 @@ fuzz_target!(|file: &[u8]| {
     let read = |file| Reader::new(Cursor::new(file)).expect("a repaired file is a recording");
     let survey = Survey::read(read(&repaired[..]), |_, _| {}).expect("memory can be read");
     assert!(survey.is_sound(), "{survey:#?}");
-    let recording = Recording::read(read(&repaired[..]), Clocks::Synchronised, Jitter::Removed).expect("as above");
+    let recording =
+        Recording::read(read(&repaired[..]), Clocks::Synchronised, Jitter::Removed).expect("as above");
     let count: u64 = survey.streams.iter().map(|stream| stream.sample_count).sum();
     assert!(recording.streams.iter().map(|stream| stream.stamps.len() as u64).sum::<u64>() <= count);
 });
