@@ -70,7 +70,8 @@ export class Schwann {
   timeOf(milliseconds: number): number | null;
   send(message: object): boolean;
   ask(message: object): Promise<any>;
-  mark(text: string, time?: number | null): Promise<{ text: string; time: number }>;
+  synchronise(): Promise<unknown>;
+  mark(text: string, milliseconds?: number): Promise<{ text: string; time: number }>;
   openOutlet(options: OutletOptions): Promise<Outlet>;
   /** Calls `silent` if the dashboard says nothing. A timer does so, too; a hidden page may call it from a worker's. */
   look(): void;

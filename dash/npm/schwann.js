@@ -48,8 +48,14 @@ export class Schwann {
     return this.isOpen;
   }
 
-  /** Sends a marker, of now or of a time on the lab's clock. Resolves when the dashboard has taken it. */
-  mark(text, time = this.now) { return this.ask({ type: "mark", text, time }); }
+  /** Asks the dashboard's clock. Resolves when `now` and `timeOf` are right, also if this computer just slept. */
+  synchronise() { return this.ask({ type: "clock", sent: performance.now() / 1000 }); }
+
+  /** Sends a marker, of now or of the `timeStamp` of an event of the page. Resolves when the dashboard has taken it. */
+  async mark(text, milliseconds = performance.now()) {
+    await this.synchronise();
+    return this.ask({ type: "mark", text, time: this.timeOf(milliseconds) });
+  }
 
   /** Opens a stream of this page. Resolves to an object with `push(samples, times)` and `close()`. */
   async openOutlet({ name, content = "", channels = 1, rate = 0, format = "float32", source = "", labels = [], unit = "" }) {

@@ -140,8 +140,10 @@ impl Browser<'_> {
                 self.next_analysis = Instant::now();
                 Ok(())
             }
-            Request::Clock { sent } => {
-                self.send(json!({ "type": "clock", "sent": sent, "received": arrival, "now": local_clock() }))
+            Request::Clock { sent, request } => {
+                let told =
+                    json!({ "type": "clock", "sent": sent, "received": arrival, "now": local_clock() });
+                self.reply(request, Ok(()), told)
             }
             Request::Show(wish) => self.show(&wish),
             Request::Hide { views } => {

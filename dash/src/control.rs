@@ -114,7 +114,11 @@ struct Program<'a> {
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Asked {
     /// What the clock of the lab says.
-    Clock { sent: f64 },
+    Clock {
+        sent: f64,
+        #[serde(default)]
+        request: Option<u32>,
+    },
     /// To drive the recorder.
     Record {
         #[serde(flatten)]
@@ -145,10 +149,10 @@ impl Program<'_> {
     fn take(&mut self, text: &str) -> Result<(), Error> {
         let received = local_clock();
         let (request, done) = match serde_json::from_str(text) {
-            Ok(Asked::Clock { sent }) => {
-                let answer =
+            Ok(Asked::Clock { sent, request }) => {
+                let told =
                     json!({ "type": "clock", "sent": sent, "received": received, "now": local_clock() });
-                return self.send(&answer);
+                return self.send(&super::browser::answer(request, Ok(()), told));
             }
             Ok(Asked::Record { order, request }) => (request, obey(self.desk, &order, self.role)),
             Err(error) => (None, Err(format!("This is no message that is known: {error}"))),

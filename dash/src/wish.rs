@@ -24,6 +24,8 @@ pub(super) enum Request {
     Clock {
         /// Comes back as it is.
         sent: f64,
+        #[serde(default)]
+        request: Option<u32>,
     },
     /// To end a stream that the page sends.
     Close { outlet: u32 },
@@ -80,9 +82,10 @@ impl Request {
     /// The page's number for it, which comes back with the answer.
     pub(super) fn number(&self) -> Option<u32> {
         match self {
-            Self::Mark { request, .. } | Self::Outlet { request, .. } | Self::Record { request, .. } => {
-                *request
-            }
+            Self::Clock { request, .. }
+            | Self::Mark { request, .. }
+            | Self::Outlet { request, .. }
+            | Self::Record { request, .. } => *request,
             _ => None,
         }
     }

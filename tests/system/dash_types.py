@@ -18,7 +18,7 @@ const lab = new Schwann("http://127.0.0.1:16570", {
   silent() {},
 });
 const at: number | null = lab.timeOf(1), bound: number = lab.bound;
-const { text, time } = await lab.mark("start", at);
+const { text, time } = await lab.mark("start", 1);
 const outlet = await lab.openOutlet({ name: "Phone", content: "Accelerometer", channels: 3, unit: "m/s²" });
 outlet.push([[1, 2, 3]]);
 lab.look();

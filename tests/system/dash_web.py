@@ -150,6 +150,8 @@ def check_clock(page: Page) -> None:
     page.value("{ const real = performance.now.bind(performance); window.slept = 5000; performance.now = () => real() - slept; }")
     expect(not is_right(), "the clock of a page stands still while its computer sleeps")
     wait_for(is_right, "soon after that its time of the lab is right again", 20)
+    at = page.value("new Promise(done => { window.slept = 3_600_000; lab.mark('awake').then(marked => done(marked.time), error => done(`${error}`)); })")
+    expect(isinstance(at, float) and -1 < at - time.monotonic() <= 0, "a marker of the moment in which it wakes has its true time", at)
     page.value("window.slept = 0")
     wait_for(is_right, "also if its clock is set", 20)
     size, is_alone = page.value("fetch('/schwann.js').then(answer => answer.text()).then(text => [text.length, !/^import |import\\(/m.test(text)])")

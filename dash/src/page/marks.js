@@ -26,9 +26,10 @@ export class Marks {
 
   /** Writes the marker of a key, with the stamp of the moment in which it was pressed. */
   async mark(key, timeStamp) {
-    const text = this.#texts[key], lab = this.#lab, bound = lab.bound;
+    const text = this.#texts[key];
     try {
-      await lab.mark(text, lab.timeOf(timeStamp));
+      await this.#lab.mark(text, timeStamp);
+      const { bound } = this.#lab;
       this.#tell(`Marked “${text}”, to ${bound < 0.001 ? "1 ms" : bound < 1 ? `${Math.ceil(bound * 1000)} ms` : "an unknown precision"}`, false);
     } catch (error) {
       this.#tell(`Not marked: ${error.message}`, true);

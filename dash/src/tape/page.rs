@@ -104,10 +104,11 @@ impl Page<'_> {
                 Ok(())
             }
             Ok(Request::Analyse(analyse)) => self.analyse(&analyse),
-            Ok(Request::Clock { sent }) => {
+            Ok(Request::Clock { sent, request }) => {
                 // The time of a recording stands still.
                 let end = self.tape.span.end;
-                self.send(&json!({ "type": "clock", "sent": sent, "received": end, "now": end }))
+                let told = json!({ "type": "clock", "sent": sent, "received": end, "now": end });
+                self.send(&crate::browser::answer(request, Ok(()), told))
             }
             Ok(Request::Receive { .. }) => Ok(()),
             Ok(other) => self.refuse(other.number(), NOT_LIVE),
