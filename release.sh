@@ -21,8 +21,8 @@ main() {
   for target in "${targets[@]}"; do
     echo "== $target"
     release/build.sh "$target" "$built/$target"
-    inspect "$target"
     pack "$target"
+    inspect "$target"
   done
   crates
   python3 release/unity.py "$built" "$folder" "$version" "$(git log -1 --format=%ct)"
@@ -66,8 +66,8 @@ crates() {
 
 inspect() {
   case "$1" in
-    *-darwin) python3 release/inspect_macos.py "$built/$1" ;;
-    *-windows-*) python3 release/inspect_windows.py "$1" "$built/$1" ;;
+    *-darwin) python3 release/inspect_macos.py "$built/$1" "$folder" ;;
+    *-windows-*) python3 release/inspect_windows.py "$1" "$built/$1" "$folder" ;;
   esac
 }
 

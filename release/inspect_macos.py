@@ -1,6 +1,6 @@
 """Inspects what was built for macOS, because it cannot be run here.
 
-    release/inspect_macos.py FOLDER      as release/build.sh filled it
+    release/inspect_macos.py BUILT FOLDER      as release/build.sh and release/wheel.sh filled them
 
 Every half must be there, begin with macOS 11, need nothing but the system's own libraries, and have a signature that fits each
 page: an Apple processor runs nothing else. The library must have the name that programs ask for, and every function.
@@ -10,13 +10,16 @@ import hashlib
 import pathlib
 import struct
 import sys
+import tempfile
+import zipfile
 
 from macholib.MachO import MachO
 from macholib.mach_o import CPU_TYPE_NAMES, LC_BUILD_VERSION, LC_CODE_SIGNATURE, LC_ID_DYLIB, LC_LOAD_DYLIB, LC_VERSION_MIN_MACOSX
 from macholib.SymbolTable import SymbolTable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FILES = {"schwann": None, "liblsl.dylib": "@rpath/liblsl.2.dylib", "libfieldtripbuffer.dylib": ""}
+MODULE = "schwann/_schwann.abi3.so"
+FILES = {"schwann": None, "liblsl.dylib": "@rpath/liblsl.2.dylib", "libfieldtripbuffer.dylib": "", MODULE: None}
 OLDEST = (11, 0)
 SYSTEM = ("/usr/lib/", "/System/Library/")
 # Apple's cs_blobs.h: what begins a signature, and its list of hashes. Both are big-endian.
@@ -75,15 +78,26 @@ def faults_of_half(path: pathlib.Path, header: object, install_name: str | None)
     return [f"{path.name} {processor}: {fault}" for fault in found]
 
 
-def main() -> None:
-    folder, found = pathlib.Path(sys.argv[1]), []
+def inspected(built: pathlib.Path) -> list[str]:
+    found = []
     for name, install_name in FILES.items():
-        file = MachO(str(folder / name))
+        file = MachO(str(built / name))
         halves = sorted(CPU_TYPE_NAMES.get(header.header.cputype, "?") for header in file.headers)
         if halves != ["ARM64", "x86_64"]:
             found.append(f"{name} has halves for {halves}")
         for header in file.headers:
-            found += faults_of_half(folder / name, header, install_name)
+            found += faults_of_half(built / name, header, install_name)
+    return found
+
+
+def main() -> None:
+    built, folder = map(pathlib.Path, sys.argv[1:])
+    (wheel,) = folder.glob("schwann-*-macosx_*.whl")
+    with tempfile.TemporaryDirectory() as kept, zipfile.ZipFile(wheel) as packed:
+        packed.extract(MODULE, kept)
+        for name in FILES.keys() - {MODULE}:
+            (pathlib.Path(kept) / name).symlink_to((built / name).absolute())
+        found = inspected(pathlib.Path(kept))
     print("\n".join(found) or "all of it is as macOS wants it; it was never run")
     sys.exit(bool(found))
 
