@@ -9,9 +9,7 @@ use schwann::resolver::{Viewed, view};
 use schwann::security::Policy;
 use schwann_proto::stream_info::IpVersion;
 
-mod sealing;
-
-use sealing::{LONG, Lab, context, find, network, outlet};
+use crate::sealing::{LONG, Lab, context, find, network, outlet};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -7,9 +7,7 @@ use schwann::inlet::InletOptions;
 use schwann::outlet::{Delivery, Flush, Outlet, OutletOptions};
 use schwann_proto::stream::ChannelFormat;
 
-mod streams;
-
-use streams::{LONG, connect, context, info, pair};
+use crate::pairs::{LONG, connect, context, info, pair};
 
 #[test]
 fn consumers_are_counted_as_they_come_and_go() {

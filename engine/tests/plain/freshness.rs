@@ -8,9 +8,7 @@ use schwann::inlet::{Alarm, AlarmKind, Bell, Inlet, InletOptions, Recover, Strea
 use schwann::outlet::{Flush, Outlet, OutletOptions, Pace, Report};
 use schwann::{BufferUnit, ChannelFormat, Error, StreamInfo, local_clock};
 
-mod streams;
-
-use streams::{LONG, connect, context};
+use crate::pairs::{LONG, connect, context};
 
 /// Ports for few streams.
 const FEW_PORTS: &str = "[ports]\nPortRange=8\n";

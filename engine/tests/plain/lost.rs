@@ -8,9 +8,7 @@ use schwann::inlet::{Inlet, InletOptions, Recover, StreamEvent};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann_proto::stream::ChannelFormat;
 
-mod streams;
-
-use streams::{LONG, connect, context, info, pair};
+use crate::pairs::{LONG, connect, context, info, pair};
 
 #[test]
 fn a_lost_stream_is_reported_once_it_is_drained() {

@@ -12,9 +12,7 @@ use schwann::outlet::Flush;
 use schwann::security::Policy;
 use schwann_proto::stream_info::IpVersion;
 
-mod sealing;
-
-use sealing::{LONG, Lab, SHORT, context, description_of, inlet, inlet_of, network, outlet};
+use crate::sealing::{LONG, Lab, SHORT, context, description_of, inlet, inlet_of, network, outlet};
 
 #[test]
 fn everything_of_a_stream_comes_through_the_seal() {

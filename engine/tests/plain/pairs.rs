@@ -1,5 +1,4 @@
 //! Plain streams for one test each, over real sockets on loopback.
-#![allow(dead_code, reason = "each test file needs another part")]
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -9,10 +8,7 @@ use schwann::outlet::{Outlet, OutletOptions};
 use schwann::{Config, Context, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
-#[path = "../ports/mod.rs"]
-mod ports;
-
-use ports::ports;
+use crate::ports::ports;
 
 /// Long enough for a busy machine; a test that passes never waits for it.
 pub(crate) const LONG: f64 = 20.0;

@@ -13,9 +13,7 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_proto::wire::sample::{ByteOrder, Layout, Stamp};
 use serde_json::Value;
 
-mod ports;
-
-use ports::ports;
+use crate::ports::ports;
 
 struct Step {
     from_outlet: bool,

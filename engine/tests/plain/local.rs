@@ -1,6 +1,5 @@
 //! The local transport between an outlet and an inlet: what goes by it and what does not. Programs
 //! notice no difference.
-#![cfg(target_os = "linux")]
 
 use core::time::Duration;
 use std::io::{ErrorKind, Read, Write};
@@ -15,9 +14,7 @@ use schwann::{Context, StreamInfo};
 use schwann_proto::stream::{BufferUnit, ChannelFormat};
 use schwann_proto::stream_info::IpVersion;
 
-mod streams;
-
-use streams::context;
+use crate::pairs::context;
 
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 60.0;

@@ -8,9 +8,7 @@ use schwann::inlet::InletOptions;
 use schwann::outlet::{Delivery, Flush, Outlet, OutletOptions};
 use schwann_proto::stream::ChannelFormat;
 
-mod streams;
-
-use streams::{LONG, connect, context, info, pair};
+use crate::pairs::{LONG, connect, context, info, pair};
 
 #[test]
 fn the_first_sample_after_open_stream_arrives() {

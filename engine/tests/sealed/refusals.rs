@@ -15,9 +15,7 @@ use schwann::{Config, Context, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::{Refusal, Roles, Statement, UnixSeconds};
 
-mod sealing;
-
-use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
+use crate::sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
 /// The security log of this process, which both ends write to.
 struct Journal(PathBuf);

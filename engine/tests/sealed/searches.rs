@@ -9,9 +9,7 @@ use schwann::security::Policy;
 use schwann::{Context, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
-mod sealing;
-
-use sealing::{LONG, Lab, SHORT, context, network};
+use crate::sealing::{LONG, Lab, SHORT, context, network};
 
 /// A lab of two computers.
 struct Pair {

@@ -12,9 +12,7 @@ use schwann::outlet::Flush;
 use schwann::security::Policy;
 use schwann_proto::stream_info::IpVersion;
 
-mod sealing;
-
-use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
+use crate::sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
 /// How often a key must have changed.
 const CHANGES: u64 = 20;

@@ -9,9 +9,7 @@ use schwann::security;
 use schwann::security::{Pins, Policy, Refusal, Trust};
 use schwann::{Config, Context};
 
-mod sealing;
-
-use sealing::{LONG, Lab, SHORT, context, find, inlet, network, outlet};
+use crate::sealing::{LONG, Lab, SHORT, context, find, inlet, network, outlet};
 
 /// Waits until samples arrive over a new connection; says whether another device sends them.
 fn is_other_device(inlet: &Inlet) -> bool {

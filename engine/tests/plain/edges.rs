@@ -7,9 +7,7 @@ use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Error, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 
-mod streams;
-
-use streams::{LONG, connect, context};
+use crate::pairs::{LONG, connect, context};
 
 /// An outlet, and an inlet that is connected to it.
 fn pair(channels: i32, format: ChannelFormat, extra: &str) -> (Outlet, Inlet) {

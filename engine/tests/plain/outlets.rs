@@ -7,9 +7,7 @@ use schwann::inlet::InletOptions;
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{ChannelFormat, Config, Context, StreamInfo, local_clock, resolver};
 
-mod streams;
-
-use streams::{LONG, connect, context};
+use crate::pairs::{LONG, connect, context};
 
 /// Ports for few streams.
 const FEW_PORTS: &str = "[ports]\nPortRange=8\n";

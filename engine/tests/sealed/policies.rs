@@ -8,9 +8,9 @@ use schwann::security::{Admitted, Member, Policy, StreamPolicies, Trust};
 use schwann::{Config, Context, Error, StreamInfo};
 use schwann_session::Roles;
 
-mod sealing;
-
-use sealing::{LONG, Lab, SHORT, context, description, description_of, find, inlet_of, network, outlet};
+use crate::sealing::{
+    LONG, Lab, SHORT, context, description, description_of, find, inlet_of, network, outlet,
+};
 
 /// Whether a sample gets from an outlet of one kind to an inlet of the other.
 fn passes(sender: (Policy, Option<Member>), receiver: (Policy, Option<Member>)) -> bool {

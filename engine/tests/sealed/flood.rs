@@ -17,9 +17,7 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_session::{Initiator, Suite};
 use socket2::{Domain, Socket, Type};
 
-mod sealing;
-
-use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
+use crate::sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
 /// What secure-session §3.9 permits one outlet.
 const TURNS_AT_ONCE: usize = 64;

@@ -15,9 +15,7 @@ use schwann_proto::wire::discover;
 use schwann_session::discovery::{DiscoveryKey, QUERY_OVERHEAD};
 use schwann_session::{SystemEntropy, UnixSeconds};
 
-mod sealing;
-
-use sealing::{LONG, Lab, SHORT, context, description_of, find, inlet_of, network, outlet};
+use crate::sealing::{LONG, Lab, SHORT, context, description_of, find, inlet_of, network, outlet};
 
 /// What the attacker does with a query.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

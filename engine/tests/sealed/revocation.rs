@@ -11,9 +11,7 @@ use schwann::security::Refusal;
 use schwann::security::{Member, Policy, UpdateError};
 use schwann_session::UnixSeconds;
 
-mod sealing;
-
-use sealing::{LONG, Lab, context, find, inlet, network, outlet};
+use crate::sealing::{LONG, Lab, context, find, inlet, network, outlet};
 
 fn member(context: &Context) -> Arc<Member> {
     Arc::clone(context.trust().expect("a trust").member().expect("a member"))
