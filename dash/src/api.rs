@@ -25,7 +25,9 @@ pub(super) fn answer(
 ) -> io::Result<()> {
     match (asked, request.is_post) {
         ("streams", false) => {
-            respond(link, "200 OK", &json!({ "now": local_clock(), "streams": list::rows(&lab.rows()) }))
+            let rows = list::rows(&lab.rows());
+            let told = json!({ "now": local_clock(), "streams": rows, "unlisted": lab.unlisted() });
+            respond(link, "200 OK", &told)
         }
         ("mark", true) if role < Role::Mark => {
             respond(link, "403 Forbidden", &json!({ "reason": role.refusal(Role::Mark) }))

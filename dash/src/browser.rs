@@ -252,7 +252,7 @@ impl Browser<'_> {
         self.send(json!({
             "type": "streams", "now": local_clock(), "wall": wall, "streams": rows, "shown": gaps,
             "recorder": self.lab.desk().status(), "key_days": self.lab.key_days(),
-            "remote": self.lab.remote(),
+            "remote": self.lab.remote(), "unlisted": self.lab.unlisted(),
         }))
     }
 

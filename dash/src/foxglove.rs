@@ -65,6 +65,8 @@ struct Subscription {
     monitor: Arc<Monitor>,
     /// Number of the sample that follows.
     next: u64,
+    /// Samples that were passed over, which the client is not told yet.
+    untold: u64,
 }
 
 /// What a client says, as far as it matters here.
@@ -105,6 +107,7 @@ impl Client<'_> {
             if Instant::now() >= self.next_look {
                 self.next_look = Instant::now() + LOOK;
                 self.tell_channels()?;
+                self.tell_passed_over()?;
             }
             self.send_samples()?;
             self.send_markers()?;
@@ -115,17 +118,7 @@ impl Client<'_> {
     fn take(&mut self, text: &str) -> Result<(), Error> {
         match serde_json::from_str(text) {
             Ok(Order::Subscribe { subscriptions }) => {
-                for Wanted { id, channel_id } in subscriptions {
-                    self.lab.receive(channel_id);
-                    let monitor = self.lab.row(channel_id).filter(|_| self.subscriptions.len() < MOST);
-                    let Some(monitor) = monitor else {
-                        self.warn(&format!("There is no channel {channel_id}."))?;
-                        continue;
-                    };
-                    let next = monitor.newest();
-                    self.subscriptions.insert(id, Subscription { monitor, next });
-                }
-                Ok(())
+                subscriptions.iter().try_for_each(|wanted| self.subscribe(wanted))
             }
             Ok(Order::Unsubscribe { subscription_ids }) => {
                 subscription_ids.iter().for_each(|id| drop(self.subscriptions.remove(id)));
@@ -134,6 +127,21 @@ impl Client<'_> {
             Ok(Order::Other) => self.warn("This server gives streams, and nothing else."),
             Err(error) => self.warn(&format!("This is no message that is known: {error}")),
         }
+    }
+
+    fn subscribe(&mut self, &Wanted { id, channel_id }: &Wanted) -> Result<(), Error> {
+        if self.subscriptions.len() >= MOST {
+            return self.warn(&format!(
+                "Channel {channel_id} is not sent: a client has {MOST} subscriptions at most."
+            ));
+        }
+        self.lab.receive(channel_id);
+        let Some(monitor) = self.lab.row(channel_id) else {
+            return self.warn(&format!("There is no channel {channel_id}."));
+        };
+        let next = monitor.newest();
+        self.subscriptions.insert(id, Subscription { monitor, next, untold: 0 });
+        Ok(())
     }
 
     fn warn(&mut self, message: &str) -> Result<(), Error> {
@@ -158,10 +166,23 @@ impl Client<'_> {
         Ok(())
     }
 
+    /// Says how many samples did not go out.
+    fn tell_passed_over(&mut self) -> Result<(), Error> {
+        let mut told = Vec::new();
+        for subscription in self.subscriptions.values_mut().filter(|subscription| subscription.untold > 0) {
+            let name = subscription.monitor.info().name().to_string_lossy().into_owned();
+            let count = core::mem::take(&mut subscription.untold);
+            told.push(format!("{name} is faster than this connection takes: {count} samples were left out."));
+        }
+        told.iter().try_for_each(|text| self.warn(text))
+    }
+
     fn send_samples(&mut self) -> Result<(), Error> {
         let mut frames = Vec::new();
         for (&id, subscription) in &mut self.subscriptions {
-            for (stamp, values) in subscription.monitor.samples(&mut subscription.next, VALUES_MOST) {
+            let (samples, passed_over) = subscription.monitor.samples(&mut subscription.next, VALUES_MOST);
+            subscription.untold += passed_over;
+            for (stamp, values) in samples {
                 frames.push(frame(id, stamp + self.wall, &json!({ "values": values })));
             }
         }

@@ -110,6 +110,11 @@ impl Lab {
         self.inside.lock().monitors.clone()
     }
 
+    /// How many streams are there beside the rows, for want of room.
+    pub(super) fn unlisted(&self) -> usize {
+        self.inside.lock().unlisted
+    }
+
     /// The stream of a row.
     pub(super) fn row(&self, id: u32) -> Option<Arc<Monitor>> {
         self.inside.lock().monitors.iter().find(|monitor| monitor.id == id).cloned()
@@ -190,9 +195,10 @@ impl Inside {
             seen.extend(rows.iter().map(|row| row.uid.clone()));
             self.look_after(&rows, &found);
             let places = Places::new(&rows, &seen, &found);
+            let mut unlisted = 0;
             for (uid, info) in &found {
                 match places.of(uid, info) {
-                    RowMatch::New => self.list(info),
+                    RowMatch::New => unlisted += usize::from(!self.list(info)),
                     // One that cannot be received, such as one of a later protocol, is tried again.
                     RowMatch::Row(row) if self.may_follow(row) => {
                         let _ = row.follow(info, &self.context, &self.seats);
@@ -200,6 +206,7 @@ impl Inside {
                     RowMatch::Row(_) | RowMatch::Known => {}
                 }
             }
+            self.lock().unlisted = unlisted;
             self.follow_listed(&found);
             self.pen.tick();
             thread::sleep(LOOK * (1 + found.len() as u32 / MANY).min(SLOWEST_LOOK));
@@ -225,15 +232,16 @@ impl Inside {
         row.has_answered() || self.lock().has_seat(&self.seats)
     }
 
-    /// Gives a stream a row, if need be that of one that has been gone longest.
-    fn list(&self, info: &StreamInfo) {
+    /// Gives a stream a row, if need be that of one that has been gone longest; says whether there was one.
+    fn list(&self, info: &StreamInfo) -> bool {
         let mut rows = self.lock();
         if !rows.make_room() {
-            return;
+            return false;
         }
         let (id, markers, room) = (rows.next_id, Arc::clone(&self.markers), Arc::clone(&self.room));
         rows.next_id += 1;
         rows.monitors.push(Arc::new(Monitor::new(id, info, markers, room)));
+        true
     }
 
     /// Follows streams that are listed alone, as many as may be: first who has waited longest.

@@ -31,6 +31,9 @@ use super::{
     reading::{Health, Reading, spark_selection, sparkline},
 };
 
+/// A stamp on the local clock, in seconds, and a number for each channel where it has one.
+pub(super) type StampedValues = (f64, Vec<Option<f64>>);
+
 /// One stream of the lab.
 #[derive(Debug)]
 pub(super) struct Monitor {
@@ -187,21 +190,22 @@ impl Monitor {
         self.lock().history.end()
     }
 
-    /// Samples from number `next` on, which is moved on, with their stamps on the local clock. Of too many values only
-    /// the first are given, and the rest is passed over.
+    /// Samples from number `next` on, which is moved on, with their stamps on the local clock; and how many are passed
+    /// over, because they have too many values or are no longer kept.
     ///
     /// - Shape: samples × channels.
-    pub(super) fn samples(&self, next: &mut u64, values_most: usize) -> Vec<(f64, Vec<Option<f64>>)> {
+    pub(super) fn samples(&self, next: &mut u64, values_most: usize) -> (Vec<StampedValues>, u64) {
         let state = self.lock();
         let channels = state.info.channel_count() as usize;
         let most = (values_most / channels.max(1)).max(1);
         let new = state.history.samples_from(*next).take(most);
         let new: Vec<(f64, Vec<u8>)> = new.map(|(stamp, sample)| (stamp, sample.to_vec())).collect();
+        let passed_over = state.history.end() - *next - new.len() as u64;
         *next = state.history.end();
         drop(state);
         let value = |sample: &[u8], channel| chain::value(self.format, sample, channel);
         let values = |sample: &[u8]| (0..channels).map(|channel| value(sample, channel)).collect();
-        new.iter().map(|(stamp, sample)| (*stamp, values(sample))).collect()
+        (new.iter().map(|(stamp, sample)| (*stamp, values(sample))).collect(), passed_over)
     }
 
     /// Bytes of one sample; 0 for texts.

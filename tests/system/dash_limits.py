@@ -1,12 +1,14 @@
 """The limits that docs/web.md tells are those that a program meets."""
 
 import json
+import re
 import struct
 import time
 
 import websocket
 from chromium import wait_for
 from dash_lab import SESSION, dashboard, expect, fakes
+from dash_others import connect, read
 from dash_web import Program, api
 
 RATE_LIMIT = 4e6         # bytes per second of traces of one view
@@ -65,6 +67,17 @@ def check_outlets(program: Program) -> None:
     expect(kinds == ["opened"] * 15 + ["refused"], "16 streams are sent at a time", kinds)
 
 
+def check_foxglove(url: str, stream: dict) -> None:
+    """What does not go out is told, and so is why."""
+    client = connect(url, "foxglove.sdk.v1")
+    client.send(json.dumps({"op": "subscribe", "subscriptions": [{"id": number, "channelId": stream["id"]} for number in range(65)]}))
+    expect("64 subscriptions at most" in read(client, "status")["message"], "a client of Foxglove has 64 subscriptions")
+    client.send(json.dumps({"op": "unsubscribe", "subscriptionIds": list(range(1, 64))}))
+    told = read(client, "status")["message"]
+    expect(re.search(rf"{re.escape(stream['name'])} is faster .*: \d+ samples were left out", told), "and hears how many samples were left out", told)
+    client.close()
+
+
 def check_long_message(url: str) -> None:
     for size, is_kept in ((LONGEST - 1000, True), (LONGEST + 1000, False)):
         program = Program(url)
@@ -83,6 +96,7 @@ def check_limits() -> None:
         check_views(program, found[0])
         check_times(program, url)
         check_outlets(program)
+        check_foxglove(url, found[0])
         check_long_message(url)
 
 

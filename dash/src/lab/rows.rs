@@ -13,6 +13,8 @@ use crate::{follow::Seats, monitor::Monitor};
 pub(super) struct Rows {
     pub(super) monitors: Vec<Arc<Monitor>>,
     pub(super) next_id: u32,
+    /// Streams that were found at the last look and have no row, for want of room.
+    pub(super) unlisted: usize,
 }
 
 impl Rows {
@@ -70,3 +72,26 @@ const GIVES_WAY_SECONDS: f64 = 2.0;
 const MAX_ROWS: usize = 2_000;
 /// Streams that are followed and have not answered yet, with those that are ending.
 const UNANSWERED_MOST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use schwann::{ChannelFormat, StreamInfo};
+
+    use super::*;
+
+    #[test]
+    fn beyond_so_many_rows_there_is_no_room() {
+        let mut rows = Rows::default();
+        let stream = |id: u32| {
+            let info = StreamInfo::new(format!("EEG {id}"), "EEG", 1, 100.0, ChannelFormat::Float32, "");
+            Arc::new(Monitor::new(id, &info.expect("a stream"), Arc::default(), Arc::default()))
+        };
+        for id in 0..MAX_ROWS as u32 {
+            assert!(rows.make_room(), "{id}");
+            rows.monitors.push(stream(id));
+        }
+        // None was tried yet, so none is worth less than another.
+        assert!(!rows.make_room());
+        assert_eq!(rows.monitors.len(), MAX_ROWS);
+    }
+}

@@ -4,7 +4,7 @@ import { ChannelDialog } from "./channels.js";
 import { forgetColors } from "./colors.js";
 import { Details } from "./details.js";
 import { EventList } from "./events.js";
-import { duration, plural } from "./format.js";
+import { count, duration, plural } from "./format.js";
 import { Filters } from "./filters.js";
 import { Hands, WINDOWS } from "./hands.js";
 import { sentenceOf } from "./health.js";
@@ -95,7 +95,8 @@ function takeStreams(message) {
   element("loading").hidden = true;
   element("empty").hidden = message.streams.length > 0;
   for (const part of ["streams", "finder"]) element(part).hidden = message.streams.length === 0;
-  tellStatus(message.streams, [...worriesOfRecording(message.recorder), ...worriesOf(message.remote)]);
+  const unlisted = message.unlisted ? [`${count(message.unlisted)} more not listed`] : [];
+  tellStatus(message.streams, [...unlisted, ...worriesOfRecording(message.recorder), ...worriesOf(message.remote)]);
   tellRemote(message.remote);
   for (const shown of message.shown) {
     const panel = plot.panels.find(panel => panel.id === shown.stream);
