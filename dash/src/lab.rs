@@ -195,10 +195,10 @@ impl Inside {
             seen.extend(rows.iter().map(|row| row.uid.clone()));
             self.look_after(&rows, &found);
             let places = Places::new(&rows, &seen, &found);
-            let mut unlisted = 0;
+            let mut without_room = 0;
             for (uid, info) in &found {
                 match places.of(uid, info) {
-                    RowMatch::New => unlisted += usize::from(!self.list(info)),
+                    RowMatch::New => without_room += usize::from(!self.list(info)),
                     // One that cannot be received, such as one of a later protocol, is tried again.
                     RowMatch::Row(row) if self.may_follow(row) => {
                         let _ = row.follow(info, &self.context, &self.seats);
@@ -206,7 +206,7 @@ impl Inside {
                     RowMatch::Row(_) | RowMatch::Known => {}
                 }
             }
-            self.lock().unlisted = unlisted;
+            self.lock().count_unlisted(without_room, |uid| found.contains_key(uid));
             self.follow_listed(&found);
             self.pen.tick();
             thread::sleep(LOOK * (1 + found.len() as u32 / MANY).min(SLOWEST_LOOK));

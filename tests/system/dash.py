@@ -28,7 +28,7 @@ from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, ex
 from dash_lan import check_lan
 from dash_limits import check_limits
 from dash_looks import check_dash_looks
-from dash_many import check_thousand
+from dash_many import check_beyond, check_thousand
 from dash_others import check_others
 from dash_phone import check_phone
 from dash_rail import check_rail
@@ -331,6 +331,7 @@ def main() -> None:
     check_others()
     check_hostile_streams()
     check_thousand()
+    check_beyond()
 
 
 if __name__ == "__main__":

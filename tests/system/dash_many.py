@@ -1,14 +1,23 @@
 """A thousand streams: all are listed, some are received, and the page stays quick."""
 
+import contextlib
 import pathlib
+import socket
+import threading
 import time
 
-from chromium import Page
+from chromium import Page, wait_for
 from dash_axe import check_axe_rules
 from dash_lab import SESSION, STATE, dashboard, expect, fakes
+from dash_web import api
 
-COUNT, RECEIVED = 1000, 200
+COUNT, RECEIVED, LISTED = 1000, 200, 2000
 SUMMARY = "document.getElementById('summary').textContent.replace(/\\s/g, '')"
+INFO = ('<?xml version="1.0"?><info><name>Far {number}</name><type>EEG</type><channel_count>1</channel_count><channel_format>float32</channel_format>'
+        "<source_id>far-{number}</source_id><nominal_srate>100</nominal_srate><version>1.10</version><created_at>1.0</created_at>"
+        "<uid>11111111-2222-4333-8444-{number:012}</uid><session_id>{session}</session_id><hostname>far</hostname><v4address>127.0.0.1</v4address>"
+        "<v4data_port>9</v4data_port><v4service_port>9</v4service_port><v6address></v6address><v6data_port>0</v6data_port>"
+        "<v6service_port>0</v6service_port><desc></desc></info>")
 SHOWN = "document.querySelectorAll('#streams .stream').length"
 
 
@@ -64,5 +73,43 @@ def check_thousand() -> None:
             page.close()
 
 
+def answer_for(count: int, until: threading.Event) -> None:
+    """Answers every search as that many streams would, whose outlets are not there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as service:
+        service.bind(("127.0.0.1", 16571))
+        service.settimeout(0.2)
+        while not until.is_set():
+            with contextlib.suppress(TimeoutError):
+                datagram, (host, _) = service.recvfrom(2048)
+                lines = datagram.decode().split("\r\n")
+                if lines[0] == "LSL:shortinfo":
+                    port, identity = lines[2].split()
+                    for number in range(count):
+                        service.sendto(f"{identity}\r\n{INFO.format(number=number, session=SESSION)}".encode(), (host, int(port)))
+                        time.sleep(0.0002)
+
+
+def check_beyond() -> None:
+    """What the list has no room for is counted, and all is not called well."""
+    over = threading.Event()
+    answers = threading.Thread(target=answer_for, args=(LISTED + 50, over))
+    answers.start()
+    try:
+        with dashboard("--no-browser", "--session", SESSION) as (url, _):
+            found = lambda: (told := api(url, "streams")[1]) and (len(told["streams"]), told["unlisted"]) == (LISTED, 50)
+            wait_for(found, f"{LISTED} streams are listed, and 50 more are counted", 120)
+            page = Page()
+            try:
+                page.call("Page.navigate", url=url)
+                page.wait(f"document.getElementById('summary') && /50morenotlisted/.test({SUMMARY})", "the page says so", 60)
+                expect(True, f"of {LISTED + 50} streams the page lists {LISTED}, and says that there are 50 more")
+            finally:
+                page.close()
+    finally:
+        over.set()
+        answers.join()
+
+
 if __name__ == "__main__":
     check_thousand()
+    check_beyond()

@@ -4,7 +4,7 @@
 //! itself takes neither: it is listed. Rows are followed up to a limit, and those that have not answered yet share a
 //! smaller one. Who does not answer gives its place away and waits for the next turn.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{follow::Seats, monitor::Monitor};
 
@@ -15,6 +15,8 @@ pub(super) struct Rows {
     pub(super) next_id: u32,
     /// Streams that were found at the last look and have no row, for want of room.
     pub(super) unlisted: usize,
+    /// Those of them whose row gave way, by their uid.
+    set_aside: HashSet<String>,
 }
 
 impl Rows {
@@ -28,8 +30,17 @@ impl Rows {
         let longest = gone.max_by(|(_, one), (_, other)| one.total_cmp(other));
         let silent = || rows.clone().find(|(_, row)| row.has_failed()).map(|(at, _)| at);
         let Some(at) = longest.map(|(at, _)| at).or_else(silent) else { return false };
-        self.monitors.remove(at).stop();
+        let row = self.monitors.remove(at);
+        self.set_aside.insert(row.info().uid().to_string_lossy().into_owned());
+        row.stop();
         true
+    }
+
+    /// Notes how many streams have no row: those `without_room` that never had one, and those whose row gave way and
+    /// that are still found.
+    pub(super) fn count_unlisted(&mut self, without_room: usize, is_found: impl Fn(&str) -> bool) {
+        self.set_aside.retain(|uid| is_found(uid));
+        self.unlisted = without_room + self.set_aside.len();
     }
 
     /// How many rows are followed.
