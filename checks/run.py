@@ -59,7 +59,12 @@ class Check:
             environment |= {"CARGO_NET_OFFLINE": "true", "SCHWANN_NETWORK": "own"}
         self.started = time.monotonic()
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            preexec_fn=os.setpgrp)
+
+    def end(self) -> None:
+        """Ends it and all that it started."""
+        os.killpg(self.process.pid, signal.SIGTERM)
 
     def ended(self) -> bool:
         # The system's own account of the check and of all that it waited for.
@@ -139,18 +144,22 @@ def run(checks: list[Check], slots: int) -> None:
     if not isolated:
         print("This machine permits no network of one's own: the checks run one by one.")
     waiting, running = sorted(checks, key=lambda check: (-check.expected, check.cores == 1)), []
-    while waiting or running:
-        for check in list(waiting):
-            # Checks that wait have as many places of their own as there are processors.
-            busy = sum(one.cores for one in running) if check.cores else sum(not one.cores for one in running)
-            if not running or (isolated and busy + max(check.cores, 1) <= slots):
-                waiting.remove(check)
-                running.append(check)
-                check.start(isolated)
-        for check in [one for one in running if one.ended()]:
-            running.remove(check)
-            check.print()
-        time.sleep(0.05)
+    try:
+        while waiting or running:
+            for check in list(waiting):
+                # Checks that wait have as many places of their own as there are processors.
+                busy = sum(one.cores for one in running) if check.cores else sum(not one.cores for one in running)
+                if not running or (isolated and busy + max(check.cores, 1) <= slots):
+                    waiting.remove(check)
+                    running.append(check)
+                    check.start(isolated)
+            for check in [one for one in running if one.ended()]:
+                running.remove(check)
+                check.print()
+            time.sleep(0.05)
+    finally:
+        for check in running:
+            check.end()
 
 
 def counted(checks: list[Check]) -> tuple[int, int]:
@@ -170,6 +179,7 @@ def main() -> int:
     arguments = parser.parse_args()
     # A shell starts background programs with Ctrl-C ignored, and theirs inherit that. A handler here gives them the default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended from outside; so are its checks."))
     began = time.monotonic()
     STATE.mkdir(parents=True, exist_ok=True)
     lock = alone()
