@@ -5,8 +5,6 @@ use core::time::Duration;
 
 use schwann::{ChannelFormat, Flush, Outlet, OutletOptions, StreamInfo, local_clock};
 
-const CHANNELS: usize = 8;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let seconds: f64 = std::env::args().nth(1).map_or(Ok(60.0), |seconds| seconds.parse())?;
     let outlet = Outlet::new(&description()?, &OutletOptions::default())?;
@@ -38,3 +36,5 @@ fn description() -> Result<StreamInfo, Box<dyn Error>> {
     }
     Ok(info)
 }
+
+const CHANNELS: usize = 8;

@@ -2,8 +2,6 @@
 
 use schwann_mse::{Draw, Group, Handshake, InfoHash, KeyPair, Status};
 
-pub(crate) const TORRENT: InfoHash = InfoHash([7; 20]);
-
 pub(crate) fn draw(exponent: u8, crypto_pad: usize) -> Draw {
     let key = KeyPair::from_exponent(Group::Mse768, [exponent; 20]);
     Draw { key, key_pad: vec![9; 40], crypto_pad }
@@ -27,3 +25,5 @@ pub(crate) fn give(machine: &mut dyn Handshake, bytes: &[u8], piece: usize) -> V
     }
     sent
 }
+
+pub(crate) const TORRENT: InfoHash = InfoHash([7; 20]);

@@ -22,13 +22,6 @@ use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
 
 type Outcome<T> = Result<T, Box<dyn core::error::Error>>;
 
-const BLOCK: usize = 16 * 1024;
-const UNCHOKE: u8 = 1;
-const INTERESTED: u8 = 2;
-const BITFIELD: u8 = 5;
-const REQUEST: u8 = 6;
-const PIECE: u8 = 7;
-
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -228,3 +221,10 @@ fn serve(
     println!("bytes={}", stream.transferred().1);
     Ok(())
 }
+
+const BLOCK: usize = 16 * 1024;
+const UNCHOKE: u8 = 1;
+const INTERESTED: u8 = 2;
+const BITFIELD: u8 = 5;
+const REQUEST: u8 = 6;
+const PIECE: u8 = 7;

@@ -2,9 +2,6 @@
 
 use crate::skey::InfoHash;
 
-/// What a plain connection begins with.
-pub const PREFIX: [u8; 20] = *b"\x13BitTorrent protocol";
-
 /// The handshake of the protocol above MSE. It names the torrent, so a proxy learns SKEY from it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BtHandshake {
@@ -45,6 +42,9 @@ impl BtHandshake {
         bytes
     }
 }
+
+/// What a plain connection begins with.
+pub const PREFIX: [u8; 20] = *b"\x13BitTorrent protocol";
 
 #[cfg(test)]
 mod tests {

@@ -18,9 +18,6 @@ use crate::error::HandshakeError;
 use crate::method::{Method, Methods};
 use crate::skey::InfoHash;
 
-/// The longest padding of any step, in bytes.
-pub const PAD_MAX: usize = 512;
-
 /// One side of a handshake, in either role.
 pub trait Handshake {
     /// Takes the next step to send. Send it in one write: clients lose 40 ms or the stream on pieces.
@@ -159,3 +156,5 @@ fn pad_len(announced: u16) -> Result<usize, HandshakeError> {
 
 /// Eight zero bytes, the "verification constant" VC.
 const VC: [u8; 8] = [0; 8];
+/// The longest padding of any step, in bytes.
+pub const PAD_MAX: usize = 512;

@@ -1,8 +1,5 @@
 //! Decisions of an inlet that need no socket. lsl-wire §17.2, §18.
 
-/// Pause between a failed connection and the next attempt, in seconds.
-pub const RETRY_PAUSE: f64 = 0.5;
-
 /// When the watchdog looks, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WatchdogSettings {
@@ -69,6 +66,9 @@ impl Watchdog {
         }
     }
 }
+
+/// Pause between a failed connection and the next attempt, in seconds.
+pub const RETRY_PAUSE: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {

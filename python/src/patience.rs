@@ -7,9 +7,6 @@ use pyo3::prelude::*;
 
 use crate::failure::{Kind, exception};
 
-/// How long Ctrl-C may take to end a wait.
-const TURN: Duration = Duration::from_millis(50);
-
 /// When a wait ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience(Option<Instant>);
@@ -84,3 +81,6 @@ impl Patience {
         }
     }
 }
+
+/// How long Ctrl-C may take to end a wait.
+const TURN: Duration = Duration::from_millis(50);

@@ -12,11 +12,6 @@ use schwann::Config;
 use schwann::security::keys::store;
 use schwann_xdf::{KeyError, Recipients};
 
-/// The file in the key folder with the secret half of the archive key.
-pub const ARCHIVE_KEY: &str = "archive.key";
-/// The file in the key folder with its public half.
-pub const ARCHIVE_PUBLIC: &str = "archive.public";
-
 /// The lab's archive key as this computer has it; none if it has none.
 ///
 /// - Errors: the file cannot be read, or is no key.
@@ -99,6 +94,11 @@ impl fmt::Display for SealingError {
 }
 
 impl core::error::Error for SealingError {}
+
+/// The file in the key folder with the secret half of the archive key.
+pub const ARCHIVE_KEY: &str = "archive.key";
+/// The file in the key folder with its public half.
+pub const ARCHIVE_PUBLIC: &str = "archive.public";
 
 #[cfg(test)]
 mod tests {

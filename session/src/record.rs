@@ -24,15 +24,6 @@ pub(crate) use frame::RecordType;
 pub(crate) use receiver::{Plain as OpenedRecord, Receiver};
 pub(crate) use sender::Sender;
 
-/// Most bytes of plaintext in a record.
-pub const MAX_RECORD: usize = 16_384;
-
-/// Bytes that a record adds to its plaintext: header and tag.
-pub const RECORD_OVERHEAD: usize = RECORD_HEAD + Tag::LEN;
-
-/// Bytes of a record before its text.
-pub const RECORD_HEAD: usize = 4;
-
 /// Noise's nonce for ChaCha20-Poly1305: 32 zero bits, then the counter (Noise rev. 34 §12.3).
 #[inline]
 pub(crate) fn nonce(counter: u64) -> Nonce {
@@ -58,3 +49,9 @@ const BATCH: usize = 16;
 
 /// The least plaintext that every receiver must accept in a record, in bytes.
 pub(crate) const MIN_RECORD: usize = 256;
+/// Most bytes of plaintext in a record.
+pub const MAX_RECORD: usize = 16_384;
+/// Bytes that a record adds to its plaintext: header and tag.
+pub const RECORD_OVERHEAD: usize = RECORD_HEAD + Tag::LEN;
+/// Bytes of a record before its text.
+pub const RECORD_HEAD: usize = 4;

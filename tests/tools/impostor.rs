@@ -13,10 +13,6 @@ use ed25519_dalek::{Signer, SigningKey};
 use ml_kem::KeyExport;
 use ml_kem::ml_kem_768::{DecapsulationKey, EncapsulationKey};
 
-const LINE: &[u8] = b"LSL:secure/1 hybrid\r\n";
-/// Certificate, signature and limits, at the end of payload 2.
-const PROOF_LEN: usize = 272;
-
 fn main() -> Result<(), Error> {
     let victim: u16 =
         std::env::args().nth(1).and_then(|port| port.parse().ok()).expect("impostor VICTIM_PORT");
@@ -106,3 +102,7 @@ fn receive(from: &mut TcpStream) -> Result<Vec<u8>, Error> {
     from.read_exact(&mut message)?;
     Ok(message)
 }
+
+const LINE: &[u8] = b"LSL:secure/1 hybrid\r\n";
+/// Certificate, signature and limits, at the end of payload 2.
+const PROOF_LEN: usize = 272;

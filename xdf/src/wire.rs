@@ -2,16 +2,6 @@
 //!
 //! Source: XDF specification 1.0, "Chunk"; xdf §1.
 
-/// The first four bytes of every file.
-pub const MAGIC: [u8; 4] = *b"XDF:";
-
-/// Content of a boundary chunk: where a reader that lost its place finds a chunk's end.
-pub const BOUNDARY: [u8; 16] =
-    [0x43, 0xA5, 0x46, 0xDC, 0xCB, 0xF5, 0x41, 0x0F, 0xB3, 0x0E, 0xD5, 0x46, 0x73, 0x83, 0xCB, 0xE4];
-
-/// A clock offset chunk's content after its tag: stream id, collection time, offset.
-pub(crate) const CLOCK_OFFSET_CONTENT: usize = 4 + 8 + 8;
-
 /// What a chunk holds.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[repr(u16)]
@@ -173,6 +163,13 @@ pub(crate) fn put_clock_offset(out: &mut Vec<u8>, stream: u32, collected: f64, o
 
 /// The most bytes a variable-length number takes.
 pub(crate) const VAR_LEN_MAX: usize = 9;
+/// The first four bytes of every file.
+pub const MAGIC: [u8; 4] = *b"XDF:";
+/// Content of a boundary chunk: where a reader that lost its place finds a chunk's end.
+pub const BOUNDARY: [u8; 16] =
+    [0x43, 0xA5, 0x46, 0xDC, 0xCB, 0xF5, 0x41, 0x0F, 0xB3, 0x0E, 0xD5, 0x46, 0x73, 0x83, 0xCB, 0xE4];
+/// A clock offset chunk's content after its tag: stream id, collection time, offset.
+pub(crate) const CLOCK_OFFSET_CONTENT: usize = 4 + 8 + 8;
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,6 @@ use keyring::{Entry, Error};
 /// The secret under a name, if there is one.
 pub(crate) use schwann::security::keys::store::keyring_secret as get;
 
-/// What the keyring is called in sentences.
-pub(crate) const NAME: &str = "the keyring of this system";
-
 /// Keeps a secret under a name.
 ///
 /// - Errors: what is said to the user.
@@ -28,3 +25,6 @@ pub(crate) fn delete(name: &str) -> Result<(), String> {
 fn entry(name: &str) -> Result<Entry, String> {
     Entry::new("schwann", name).map_err(|error| error.to_string())
 }
+
+/// What the keyring is called in sentences.
+pub(crate) const NAME: &str = "the keyring of this system";

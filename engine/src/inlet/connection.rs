@@ -20,18 +20,6 @@ use crate::codec::QueueCodec;
 use crate::net::handshake::{self, HandshakeError};
 use crate::{local_clock, log};
 
-/// Pause between two attempts to connect (lsl-wire §17.2).
-const RETRY: Duration = Duration::from_millis((RETRY_PAUSE * 1e3) as u64);
-/// Bounds of the pause between two drains while no thread pulls.
-const DRAIN_PAUSE: core::ops::RangeInclusive<Duration> =
-    Duration::from_millis(2)..=Duration::from_millis(100);
-/// Pause between two looks while pulls come.
-const PULLED_PAUSE: Duration = Duration::from_millis(50);
-/// How long the watchdog looks whether a silent stream is somewhere else.
-const WATCHDOG_SEARCH: Duration = Duration::from_secs(5);
-/// A drain that brings this many bytes should have come earlier.
-const LARGE_DRAIN: usize = 64 * 1024;
-
 /// Runs until the inlet ends or its stream is lost.
 pub(crate) fn run(stream: &Stream) {
     while let Some(closings) = wait_until_wanted(stream) {
@@ -204,3 +192,15 @@ fn release(mut state: MutexGuard<'_, State>) {
         link.shut_down();
     }
 }
+
+/// Pause between two attempts to connect (lsl-wire §17.2).
+const RETRY: Duration = Duration::from_millis((RETRY_PAUSE * 1e3) as u64);
+/// Bounds of the pause between two drains while no thread pulls.
+const DRAIN_PAUSE: core::ops::RangeInclusive<Duration> =
+    Duration::from_millis(2)..=Duration::from_millis(100);
+/// Pause between two looks while pulls come.
+const PULLED_PAUSE: Duration = Duration::from_millis(50);
+/// How long the watchdog looks whether a silent stream is somewhere else.
+const WATCHDOG_SEARCH: Duration = Duration::from_secs(5);
+/// A drain that brings this many bytes should have come earlier.
+const LARGE_DRAIN: usize = 64 * 1024;

@@ -14,14 +14,6 @@ use schwann_proto::wire::sample::{Extent, Malformed, StampTracker, Value};
 
 use crate::codec::QueueCodec;
 
-/// Bytes of a block. The system hands out its pages when they are first written. So an inlet whose samples
-/// are pulled as they come touches the first page or two.
-const BLOCK_LEN: usize = 256 * 1024;
-/// A read is worth its system call only if the block has this much room.
-const READ_ROOM: usize = 16 * 1024;
-/// A block made for a large sample is given back after this many reads without such a sample.
-const SMALL_READS: u32 = 64;
-
 /// A buffer of whole samples, and perhaps the beginning of one more.
 pub(crate) struct Block {
     bytes: Box<[u8]>,
@@ -308,6 +300,14 @@ impl SampleQueue {
         }
     }
 }
+
+/// Bytes of a block. The system hands out its pages when they are first written. So an inlet whose samples
+/// are pulled as they come touches the first page or two.
+const BLOCK_LEN: usize = 256 * 1024;
+/// A read is worth its system call only if the block has this much room.
+const READ_ROOM: usize = 16 * 1024;
+/// A block made for a large sample is given back after this many reads without such a sample.
+const SMALL_READS: u32 = 64;
 
 #[cfg(test)]
 mod tests;

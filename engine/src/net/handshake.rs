@@ -24,13 +24,6 @@ mod error;
 
 pub(crate) use self::error::HandshakeError;
 
-/// How long connecting and shaking hands may take before it is tried again.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes read at a time.
-const READ_LEN: usize = 4096;
-/// Most bytes of a handshake: a response, a description and a test pattern of many channels.
-const HANDSHAKE_LIMIT: usize = 64 << 20;
-
 /// What an inlet asks an outlet for.
 pub(crate) struct Wanted<'a> {
     pub(crate) info: &'a StreamInfo,
@@ -353,3 +346,10 @@ impl Conversation<'_> {
         }
     }
 }
+
+/// How long connecting and shaking hands may take before it is tried again.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes read at a time.
+const READ_LEN: usize = 4096;
+/// Most bytes of a handshake: a response, a description and a test pattern of many channels.
+const HANDSHAKE_LIMIT: usize = 64 << 20;

@@ -17,12 +17,6 @@ use crate::security::link::{Layer, Outgoing, Sealing};
 use crate::sys::poll::{self, Ready};
 use crate::sys::sockets;
 
-/// Slices handed to the kernel in one call; well below any system's limit.
-const SLICES_PER_SEND: usize = 32;
-
-/// Room for the authenticated end of a stream.
-const END_LEN: usize = 96;
-
 /// What a send did.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Progress {
@@ -282,6 +276,11 @@ impl Link {
 pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left: Duration) {
     poll::wait_any_to_send(links.map(Link::socket), left);
 }
+
+/// Slices handed to the kernel in one call; well below any system's limit.
+const SLICES_PER_SEND: usize = 32;
+/// Room for the authenticated end of a stream.
+const END_LEN: usize = 96;
 
 #[cfg(test)]
 mod tests {

@@ -9,11 +9,6 @@ use crate::{handoff, machine, network, say, settings::Settings};
 /// Samples that were skipped because the emulation stood still: a converter would not make up for them in a burst.
 pub static SLIPS: AtomicU32 = AtomicU32::new(0);
 
-/// Longest silence of hart 1 before the watchdog resets the device, in microseconds.
-const WATCHDOG_US: u64 = 3_000_000;
-/// Samples made up for after a delay.
-const MOST_BEHIND: u64 = 32;
-
 pub fn run(settings: &Settings) -> ! {
     let Some(mut producer) = handoff::prepare(settings.channel_count, settings.slots) else {
         say!("no room for {} channels", settings.channel_count);
@@ -96,3 +91,8 @@ impl Watchdog {
         }
     }
 }
+
+/// Longest silence of hart 1 before the watchdog resets the device, in microseconds.
+const WATCHDOG_US: u64 = 3_000_000;
+/// Samples made up for after a delay.
+const MOST_BEHIND: u64 = 32;

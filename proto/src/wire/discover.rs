@@ -6,9 +6,6 @@ use core::str;
 
 use super::{NoRoom, Sink, number, sink::put_all};
 
-/// Largest reply that a resolver reads, in bytes: what one datagram can carry.
-pub const REPLY_LIMIT: usize = 65_536;
-
 /// A discovery query.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Query<'a> {
@@ -80,6 +77,8 @@ pub(super) fn after_method<'a>(datagram: &'a [u8], method: &str) -> Option<&'a s
 }
 
 const METHOD: &str = "LSL:shortinfo";
+/// Largest reply that a resolver reads, in bytes: what one datagram can carry.
+pub const REPLY_LIMIT: usize = 65_536;
 
 #[cfg(test)]
 mod tests {

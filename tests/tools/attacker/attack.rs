@@ -2,9 +2,6 @@
 
 use crate::wire::{HEADER_LEN, TAG_LEN};
 
-/// Made-up bytes behind a record that pretends to be longer: as many as the longest may have, and some.
-const FLOOD_LEN: usize = 17_000;
-
 /// A generator that can be repeated: xorshift64* (Vigna 2016).
 pub(crate) struct Random(u64);
 
@@ -150,3 +147,6 @@ pub(crate) fn flip(wire: &mut [u8], range: core::ops::Range<usize>, random: &mut
 fn flood(wire: &mut Vec<u8>, random: &mut Random) {
     wire.extend((0..FLOOD_LEN / 8).flat_map(|_| random.next().to_le_bytes()));
 }
+
+/// Made-up bytes behind a record that pretends to be longer: as many as the longest may have, and some.
+const FLOOD_LEN: usize = 17_000;

@@ -11,14 +11,6 @@ use schwann_session::Roles;
 
 use crate::lab;
 
-const CHANNELS: usize = 4;
-/// Bytes of a sample on the wire: a tag, its stamp, its values (lsl-wire §12).
-pub(crate) const SAMPLE_LEN: usize = 1 + 8 + 8 * CHANNELS;
-/// Time between two samples.
-const PERIOD: Duration = Duration::from_micros(150);
-/// How long an inlet waits for the next sample; one that waits in vain has not noticed the attack.
-const PATIENCE_S: f64 = 5.0;
-
 /// Prints its description, then pushes numbered samples to every connected inlet.
 pub(crate) fn outlet() {
     let info = StreamInfo::new("Attacked", "EEG", CHANNELS as i32, 0.0, ChannelFormat::Int64, "attacked");
@@ -90,3 +82,11 @@ pub(crate) fn exit_with_the_attacker() {
     let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
     std::process::exit(0);
 }
+
+const CHANNELS: usize = 4;
+/// Bytes of a sample on the wire: a tag, its stamp, its values (lsl-wire §12).
+pub(crate) const SAMPLE_LEN: usize = 1 + 8 + 8 * CHANNELS;
+/// Time between two samples.
+const PERIOD: Duration = Duration::from_micros(150);
+/// How long an inlet waits for the next sample; one that waits in vain has not noticed the attack.
+const PATIENCE_S: f64 = 5.0;

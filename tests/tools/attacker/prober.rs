@@ -13,9 +13,6 @@ use schwann_session::{DATAGRAM_OVERHEAD, Datagrams, Established, Initiator, Prog
 
 use crate::{ends, lab};
 
-/// How long an answer may take.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Reads a description, the outlet's data port, and the attacker's port for probes; probes as fast as answers come.
 /// Prints for each probe how many datagrams were refused before its answer.
 pub(crate) fn run() {
@@ -118,3 +115,6 @@ fn drain(mut stream: TcpStream) {
     let mut bytes = [0; 16_384];
     while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
 }
+
+/// How long an answer may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -14,28 +14,6 @@ use crate::is_stopped;
 use crate::stage::{Process, Stage};
 use crate::tally::{Tally, Watch};
 
-/// Changed datagrams before each genuine one; they have to fit into a socket's buffer.
-const BATCH: usize = 60;
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Lengths of magic and session, of the counter, and of the tag (secure-session §5.1).
-const NAME_LEN: usize = 12;
-const HEADER_LEN: usize = 20;
-const TAG_LEN: usize = 16;
-
-/// What is done to a datagram.
-const ATTACKS: [&str; 10] = [
-    "ProbeBitFlipped",
-    "ProbeSessionChanged",
-    "ProbeCounterChanged",
-    "ProbeTagChanged",
-    "ProbeShortened",
-    "ProbeLengthened",
-    "ProbeRepeated",
-    "ProbeReflected",
-    "ProbeSpliced",
-    "ProbeMadeUp",
-];
-
 /// One direction's genuine datagrams, and what the attacker makes of them.
 struct Forger {
     random: Random,
@@ -179,3 +157,24 @@ fn dropped(ports: &[Option<u16>]) -> Option<u64> {
     };
     Some(table.lines().filter_map(of_line).sum())
 }
+
+/// Changed datagrams before each genuine one; they have to fit into a socket's buffer.
+const BATCH: usize = 60;
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Lengths of magic and session, of the counter, and of the tag (secure-session §5.1).
+const NAME_LEN: usize = 12;
+const HEADER_LEN: usize = 20;
+const TAG_LEN: usize = 16;
+/// What is done to a datagram.
+const ATTACKS: [&str; 10] = [
+    "ProbeBitFlipped",
+    "ProbeSessionChanged",
+    "ProbeCounterChanged",
+    "ProbeTagChanged",
+    "ProbeShortened",
+    "ProbeLengthened",
+    "ProbeRepeated",
+    "ProbeReflected",
+    "ProbeSpliced",
+    "ProbeMadeUp",
+];

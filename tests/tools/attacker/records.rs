@@ -17,17 +17,6 @@ use crate::stage::{Process, Stage};
 use crate::tally::{Tally, Watch};
 use crate::wire::{Unit, Wire, data_len};
 
-/// Inlets that are attacked at the same time.
-const LANES: usize = 4;
-/// Records of which one is attacked: the greeting, the answer, and the samples behind it.
-const PLACES: usize = 8;
-/// Records that may follow an attack before it counts as unnoticed.
-const UNNOTICED: usize = 20_000;
-/// Time between two looks for another connection, while an inlet reports.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long an inlet may take to say how its stream ended.
-const REPORT_WITHIN: Duration = Duration::from_secs(20);
-
 /// One inlet's place on the wire.
 struct Lane<'a> {
     number: usize,
@@ -318,3 +307,14 @@ fn until_closed(wire: &mut Wire) -> Result<(), String> {
     while wire.next(Unit::Line).map_err(|_| "the inlet goes on")?.is_some() {}
     Ok(())
 }
+
+/// Inlets that are attacked at the same time.
+const LANES: usize = 4;
+/// Records of which one is attacked: the greeting, the answer, and the samples behind it.
+const PLACES: usize = 8;
+/// Records that may follow an attack before it counts as unnoticed.
+const UNNOTICED: usize = 20_000;
+/// Time between two looks for another connection, while an inlet reports.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long an inlet may take to say how its stream ended.
+const REPORT_WITHIN: Duration = Duration::from_secs(20);

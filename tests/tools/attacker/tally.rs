@@ -7,13 +7,6 @@ use std::time::Instant;
 
 use crate::stage::Process;
 
-/// Growth of a process's memory that is permitted, in KiB: an allocator's habits, not a byte per attack.
-const GROWTH_KIB: u64 = 8 * 1024;
-/// Time between two lines about how far it is.
-const TELL_EVERY: Duration = Duration::from_secs(10);
-/// Breaches that are printed.
-const PRINTED: usize = 10;
-
 /// Counts of attacks by kind, shared by the attacker's threads.
 pub(crate) struct Tally {
     what: &'static str,
@@ -105,3 +98,10 @@ impl<'a> Watch<'a> {
         self.ends.iter().map(|(_, process)| process.resident_kib()).collect()
     }
 }
+
+/// Growth of a process's memory that is permitted, in KiB: an allocator's habits, not a byte per attack.
+const GROWTH_KIB: u64 = 8 * 1024;
+/// Time between two lines about how far it is.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+/// Breaches that are printed.
+const PRINTED: usize = 10;

@@ -4,14 +4,6 @@ use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// How long a unit may take to come.
-const UNIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Of a record: type and length before its text, and the tag behind.
-pub(crate) const HEADER_LEN: usize = 4;
-pub(crate) const TAG_LEN: usize = 16;
-/// The type of a record that carries the protocol's bytes.
-const DATA: u8 = 0;
-
 /// How long a unit is.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
@@ -93,3 +85,11 @@ pub(crate) fn data_len(record: &[u8]) -> usize {
 fn text_len(record: &[u8]) -> usize {
     u32::from_le_bytes([record[1], record[2], record[3], 0]) as usize
 }
+
+/// How long a unit may take to come.
+const UNIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Of a record: type and length before its text, and the tag behind.
+pub(crate) const HEADER_LEN: usize = 4;
+pub(crate) const TAG_LEN: usize = 16;
+/// The type of a record that carries the protocol's bytes.
+const DATA: u8 = 0;

@@ -5,9 +5,6 @@ use zeroize::Zeroize;
 use crate::kernel::frames::Frames;
 use crate::{Key, Nonce};
 
-/// Length of a key-stream block, in bytes.
-pub(crate) const BLOCK: usize = 64;
-
 /// One message's key stream, from block 0 on.
 pub(crate) struct ChaCha20<'f> {
     state: [u32; 16],
@@ -95,6 +92,8 @@ fn quarter_round(x: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize) {
 
 /// "expand 32-byte k" (RFC 8439 §2.3).
 pub(crate) const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+/// Length of a key-stream block, in bytes.
+pub(crate) const BLOCK: usize = 64;
 
 #[cfg(test)]
 mod tests {

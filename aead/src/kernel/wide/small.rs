@@ -6,9 +6,6 @@
 
 use super::{Block, Direction, Message, Number, Simd, settle};
 
-/// Sets of registers whose key stream serves a short message.
-pub(in crate::kernel) const SETS: usize = 3;
-
 /// Seals or opens one message of fewer than `BLOCKS` blocks; opening sets its outcome.
 #[inline(always)]
 pub(in crate::kernel) fn message<const BLOCKS: usize, S: Simd>(
@@ -38,3 +35,6 @@ pub(in crate::kernel) fn message<const BLOCKS: usize, S: Simd>(
         }
     }
 }
+
+/// Sets of registers whose key stream serves a short message.
+pub(in crate::kernel) const SETS: usize = 3;

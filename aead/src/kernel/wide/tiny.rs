@@ -11,9 +11,6 @@ use super::under_way::UnderWay;
 use super::{Block, Direction, Message, Unit, settle};
 use crate::kernel::scalar;
 
-/// Messages of more bytes are not tiny.
-pub(super) const MOST: usize = size_of::<Block>();
-
 /// Seals or opens every message; opening sets its outcome. The texts have no secrets, so they lie where nothing is wiped.
 #[inline(always)]
 pub(in crate::kernel) fn batch<U: Unit>(
@@ -107,3 +104,6 @@ fn finish(under_way: &UnderWay<QUAD>, quad: &mut [Message<'_>], direction: Direc
         }
     }
 }
+
+/// Messages of more bytes are not tiny.
+pub(super) const MOST: usize = size_of::<Block>();

@@ -18,6 +18,8 @@ mod shake;
 mod share;
 mod warden;
 
+use core::time::Duration;
+
 use crate::exit::Outcome;
 
 /// Use a buffer on another computer through a sealed session; nothing leaves either computer in the clear.
@@ -50,3 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// The usual port of sealed buffers.
 const PORT: u16 = 11972;
+/// How long to leave descriptors time to become free.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The handshake's state lies on the stack.
+const HANDSHAKE_STACK_BYTES: usize = 512 << 10;

@@ -23,15 +23,6 @@ use crate::lab;
 use crate::stop;
 use crate::terminal::{self, plural, printable};
 
-/// Conversations at the same time; more wait.
-const MOST: usize = 16;
-/// Those of one address; more are closed, so that a computer that asks all the time does not keep the others waiting.
-const MOST_OF_ONE: usize = 4;
-/// Connections that are taken before it is looked what came of others.
-const AT_A_TIME: usize = 256;
-/// Meanwhile the system keeps some hundred connections; those behind them try again after a second.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-
 /// What an invitation does to a key that the device had before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Replaces {
@@ -303,3 +294,11 @@ const DOCUMENTATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const DOCUMENTATION_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 /// Places that are shown; more would only be read by mistake.
 const MOST_PLACES: usize = 3;
+/// Conversations at the same time; more wait.
+const MOST: usize = 16;
+/// Those of one address; more are closed, so that a computer that asks all the time does not keep the others waiting.
+const MOST_OF_ONE: usize = 4;
+/// Connections that are taken before it is looked what came of others.
+const AT_A_TIME: usize = 256;
+/// Meanwhile the system keeps some hundred connections; those behind them try again after a second.
+const LOOK_EVERY: Duration = Duration::from_millis(5);

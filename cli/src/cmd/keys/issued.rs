@@ -18,9 +18,6 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::sys;
 use crate::terminal::printable;
 
-/// The certificates issued here, beside the authority's key.
-pub(super) const ISSUED: &str = "authority.issued";
-
 impl Keys {
     /// Lists every certificate, and whether it still opens anything.
     pub(super) fn issued(&self) -> Outcome {
@@ -134,6 +131,8 @@ fn append(path: &Path, record: &[u8; Certificate::LEN]) -> io::Result<()> {
 
 /// Serials of the machine that founded the lab are below.
 const MOST_OF_ONE: u64 = 1_000_000;
+/// The certificates issued here, beside the authority's key.
+pub(super) const ISSUED: &str = "authority.issued";
 
 #[cfg(test)]
 mod tests {

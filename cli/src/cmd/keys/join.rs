@@ -18,7 +18,7 @@ use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
 use zeroize::Zeroizing;
 
 use super::text::{Membership, Secret};
-use super::wire::{self, MESSAGE_TIMEOUT, PAIRING};
+use super::wire::{self, CONNECT_TIMEOUT, MESSAGE_TIMEOUT, PAIRING};
 use super::words::{self, Typed};
 use super::{Keys, device_name, device_of, failed};
 use crate::exit::{Outcome, Problem};
@@ -180,7 +180,7 @@ impl Keys {
 ///
 /// - Errors: of the connection.
 fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Membership, PairingError>> {
-    let mut link = TcpStream::connect_timeout(&place, REACH)?;
+    let mut link = TcpStream::connect_timeout(&place, CONNECT_TIMEOUT)?;
     link.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
     let awaiting = match prove(&mut link, words, own)? {
         Ok(awaiting) => awaiting,
@@ -286,8 +286,6 @@ fn host_name() -> String {
 
 /// What a membership takes on the disk at least, in bytes, with the sizes of blocks.
 const MEMBERSHIP_ROOM: usize = 32 << 10;
-/// Time for a connection.
-const REACH: Duration = Duration::from_secs(3);
 /// Time that the lab's machine may take to certify.
 const CERTIFYING: Duration = Duration::from_secs(30);
 

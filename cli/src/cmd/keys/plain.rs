@@ -15,8 +15,6 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::terminal::printable;
 
-const LOOK: Duration = Duration::from_millis(1500);
-
 /// Names the plain streams, and asks of each whether it shall stay visible here. Without a terminal it says what names them.
 pub(super) fn offer() -> Result<(), Problem> {
     if !io::stdin().is_terminal() {
@@ -128,3 +126,5 @@ fn title(info: &StreamInfo) -> String {
     );
     printable(&text).into_owned()
 }
+
+const LOOK: Duration = Duration::from_millis(1500);

@@ -19,15 +19,11 @@ use schwann_session::keystore::Kind;
 use schwann_session::renewal::{self, AHEAD, ANSWER, Declined};
 use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, Statement, SystemEntropy, UnixSeconds};
 
-use super::wire::{self, Entrance, MESSAGE_TIMEOUT, RENEWAL};
+use super::wire::{self, CONNECT_TIMEOUT, Entrance, MESSAGE_TIMEOUT, RENEWAL};
 use super::{DAY, Keys, OWN_DAYS, device_of, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 use crate::terminal::printable;
-
-const REACH: Duration = Duration::from_secs(3);
-const TRY_EVERY: Duration = Duration::from_secs(3600);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Keys {
     /// Renews this device's certificate.
@@ -175,7 +171,7 @@ fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Res
 ///
 /// - Errors: of the connection.
 fn ask(place: SocketAddr, request: &[u8]) -> io::Result<Result<[u8; ANSWER], Declined>> {
-    let mut link = TcpStream::connect_timeout(&place, REACH)?;
+    let mut link = TcpStream::connect_timeout(&place, CONNECT_TIMEOUT)?;
     link.set_write_timeout(Some(MESSAGE_TIMEOUT))?;
     link.write_all(request)?;
     let deadline = Instant::now() + MESSAGE_TIMEOUT;
@@ -291,3 +287,5 @@ fn days_if_due(folder: &Path) -> Option<u64> {
 
 /// Requests are answered one after another, so none may take long.
 const SHORT: Duration = Duration::from_secs(2);
+const TRY_EVERY: Duration = Duration::from_secs(3600);
+const LOOK_EVERY: Duration = Duration::from_millis(50);

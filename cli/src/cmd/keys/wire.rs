@@ -22,21 +22,6 @@ use crate::exit::Problem;
 use crate::lab;
 use crate::sys::sockets;
 
-/// The LSL session in which invitations are looked for.
-pub(crate) const SESSION: &str = "schwann-pairing";
-/// The type of an invitation's stream.
-pub(super) const PAIRING: &str = "pairing";
-/// The type of the stream of a machine that renews certificates.
-pub(super) const RENEWAL: &str = "renewal";
-/// Time for one message of the other end; a person is asked for nothing meanwhile.
-pub(super) const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Invitations that are tried; each is a guess for a stranger.
-const MOST: usize = 8;
-/// Connections that wait to be taken.
-const BACKLOG: i32 = 1024;
-const FIRST_LOOK: Duration = Duration::from_secs(2);
-const LONG_LOOK: Duration = Duration::from_secs(8);
-
 /// A network as it is, in the clear: there are no common keys yet.
 fn context(places: &[SocketAddr]) -> Arc<Context> {
     let mut config = lab::config().config().as_ref().clone();
@@ -217,6 +202,23 @@ pub(super) fn read_into(link: &mut TcpStream, mut out: &mut [u8], deadline: Inst
     }
     Ok(())
 }
+
+/// The LSL session in which invitations are looked for.
+pub(crate) const SESSION: &str = "schwann-pairing";
+/// The type of an invitation's stream.
+pub(super) const PAIRING: &str = "pairing";
+/// The type of the stream of a machine that renews certificates.
+pub(super) const RENEWAL: &str = "renewal";
+/// Time for a connection.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time for one message of the other end; a person is asked for nothing meanwhile.
+pub(super) const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Invitations that are tried; each is a guess for a stranger.
+const MOST: usize = 8;
+/// Connections that wait to be taken.
+const BACKLOG: i32 = 1024;
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+const LONG_LOOK: Duration = Duration::from_secs(8);
 
 #[cfg(test)]
 mod tests {

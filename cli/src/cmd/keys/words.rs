@@ -12,9 +12,6 @@ use zeroize::Zeroizing;
 use super::failed;
 use crate::exit::Problem;
 
-/// Words of an invitation: 66 bits.
-pub(super) const PAIRING: usize = 6;
-
 /// What a person typed, or scanned.
 pub(super) struct Typed {
     pub(super) words: Words,
@@ -87,6 +84,8 @@ fn meant(typed: &str) -> Result<&'static str, Problem> {
 
 /// Letters that tell a word from every other.
 const SHORTEST: usize = 4;
+/// Words of an invitation: 66 bits.
+pub(super) const PAIRING: usize = 6;
 
 #[cfg(test)]
 mod tests {

@@ -55,9 +55,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(if report.speaks_mse() { Exit::Good } else { Exit::Found })
 }
 
-const ADVICE: &str = "does a client run there, and is this the port for incoming connections in its settings? If it is far: \
-                      --timeout 60";
-
 /// Why no probe got a connection; none if any did.
 fn unreachable(report: &Report) -> Option<&io::Error> {
     let errors = report.findings.iter().map(|finding| match &finding.outcome {
@@ -92,3 +89,6 @@ fn probe_in_json(finding: &Finding) -> Value {
         }),
     }
 }
+
+const ADVICE: &str = "does a client run there, and is this the port for incoming connections in its settings? If it is far: \
+                      --timeout 60";

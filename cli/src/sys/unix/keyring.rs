@@ -8,9 +8,6 @@ use std::process::{Command, Output, Stdio};
 
 use zeroize::Zeroizing;
 
-/// What the keyring is called in sentences.
-pub(crate) const NAME: &str = "the keyring of this desktop (Secret Service)";
-
 /// Keeps a secret under a name.
 ///
 /// - Errors: what is said to the user.
@@ -70,3 +67,5 @@ fn complaint(done: &Output) -> String {
 
 const PROGRAM: &str = "secret-tool";
 const SERVICE: &str = "schwann";
+/// What the keyring is called in sentences.
+pub(crate) const NAME: &str = "the keyring of this desktop (Secret Service)";

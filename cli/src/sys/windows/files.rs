@@ -2,11 +2,6 @@
 
 use std::fs::OpenOptions;
 
-/// The variable that names the folder of what programs remember.
-pub(crate) const STATE_FOLDER: &str = "LOCALAPPDATA";
-/// The variable that names the folder of what programs can make anew.
-pub(crate) const CACHE_FOLDER: &str = "LOCALAPPDATA";
-
 /// Files are as private as their folder.
 pub(crate) fn make_private(_: &mut OpenOptions) {}
 
@@ -14,3 +9,7 @@ pub(crate) fn make_private(_: &mut OpenOptions) {}
 pub(crate) const OPEN_KEY: &str = "\
 Programs open its key with the passphrase. Let your login hold that:
   schwann keys remember";
+/// The variable that names the folder of what programs remember.
+pub(crate) const STATE_FOLDER: &str = "LOCALAPPDATA";
+/// The variable that names the folder of what programs can make anew.
+pub(crate) const CACHE_FOLDER: &str = "LOCALAPPDATA";

@@ -4,16 +4,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The variable that leads the loader.
-pub(crate) const LOADER_PATH: &str = "PATH";
-
-/// Our library's names.
-pub(crate) const OURS: [&str; 1] = ["lsl.dll"];
-
-/// The names that programs load the library by. liblsl-Java, Unity and old wrappers load the second.
-pub(crate) const NAMES: [&str; 2] =
-    ["lsl.dll", if cfg!(target_pointer_width = "64") { "liblsl64.dll" } else { "liblsl32.dll" }];
-
 /// Makes `name` a copy of the library, because links need rights that users do not have.
 ///
 /// A running program may have the copy in use. Then the copy cannot be written or removed, but it can be renamed.
@@ -55,3 +45,11 @@ fn remove_left_over(name: &Path) {
         }
     }
 }
+
+/// The variable that leads the loader.
+pub(crate) const LOADER_PATH: &str = "PATH";
+/// Our library's names.
+pub(crate) const OURS: [&str; 1] = ["lsl.dll"];
+/// The names that programs load the library by. liblsl-Java, Unity and old wrappers load the second.
+pub(crate) const NAMES: [&str; 2] =
+    ["lsl.dll", if cfg!(target_pointer_width = "64") { "liblsl64.dll" } else { "liblsl32.dll" }];

@@ -25,15 +25,6 @@ mod securing;
 
 use self::reply::{Reply, reply_to};
 
-/// How long a client may take to say what it wants, or to take a short answer.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// What is waited for unless there is a reason not to.
-const ANYTHING: Interest = Interest::READABLE.add(Interest::WRITABLE);
-/// Time after which it is said again that a consumer is behind.
-const NAME_AGAIN: Duration = Duration::from_secs(10);
-/// Bytes read at a time while a request arrives.
-const READ_LEN: usize = 4096;
-
 /// What the server does with the connection after an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Next {
@@ -398,3 +389,12 @@ enum Heard {
     /// Nothing more for now.
     Nothing,
 }
+
+/// How long a client may take to say what it wants, or to take a short answer.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What is waited for unless there is a reason not to.
+const ANYTHING: Interest = Interest::READABLE.add(Interest::WRITABLE);
+/// Time after which it is said again that a consumer is behind.
+const NAME_AGAIN: Duration = Duration::from_secs(10);
+/// Bytes read at a time while a request arrives.
+const READ_LEN: usize = 4096;

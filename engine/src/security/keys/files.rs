@@ -15,9 +15,6 @@ use super::member::{DiscoverySecret, FORMER_KEYS, Standing};
 use super::store::{self, CERTIFICATE, DEVICE_KEY, DISCOVERY, FORMER, LAB, REVOKED, read, write_private};
 use crate::{log, sys};
 
-/// Time between two looks for a newer list.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(10);
-
 /// A key folder that is looked at again and again.
 pub(super) struct Files {
     folder: PathBuf,
@@ -243,3 +240,6 @@ pub fn replace(folder: &Path, list: &[u8], key: &[u8; 32]) -> Result<(), TrustEr
     write_private(&folder.join(DISCOVERY), key)?;
     write_private(&folder.join(REVOKED), list)
 }
+
+/// Time between two looks for a newer list.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(10);

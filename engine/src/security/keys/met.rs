@@ -16,11 +16,6 @@ use super::TrustError;
 use super::store::{self, LAB};
 use crate::log;
 
-/// The file.
-pub const MET: &str = "lab.met";
-/// Addresses that are remembered; each is asked at every port of the service range.
-const MOST: usize = 32;
-
 /// Where this process has met members, and earlier ones of this user.
 #[derive(Debug, Default)]
 pub(super) struct Met(Mutex<Vec<IpAddr>>);
@@ -128,6 +123,11 @@ fn heading(lab: LabId) -> String {
     }
     text
 }
+
+/// The file.
+pub const MET: &str = "lab.met";
+/// Addresses that are remembered; each is asked at every port of the service range.
+const MOST: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -26,20 +26,6 @@ pub(crate) fn memory_folder(variable: impl Fn(&str) -> Option<OsString>) -> Opti
     variable("XDG_RUNTIME_DIR").map(PathBuf::from)
 }
 
-/// Where settings lie that are no user's own.
-pub(crate) const SYSTEM_SETTINGS: &str = "/etc";
-
-/// Why there is no such folder, and what helps.
-pub(crate) const NO_MEMORY_FOLDER: &str = if cfg!(target_os = "macos") {
-    "macOS has no folder in memory; `schwann keys remember` lets your login open the key instead"
-} else {
-    "XDG_RUNTIME_DIR is not set; log in at the machine or over ssh"
-};
-
-/// What opens a key for all programs of the user.
-pub(crate) const OPEN_KEY: &str =
-    if cfg!(target_os = "macos") { "schwann keys remember" } else { "schwann keys unlock" };
-
 /// Makes a folder, and those above it, for this user alone.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
@@ -105,3 +91,14 @@ fn weakness(path: &Path, unwanted: u32, mode: &str) -> Option<String> {
 
 const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o022;
+/// Where settings lie that are no user's own.
+pub(crate) const SYSTEM_SETTINGS: &str = "/etc";
+/// Why there is no such folder, and what helps.
+pub(crate) const NO_MEMORY_FOLDER: &str = if cfg!(target_os = "macos") {
+    "macOS has no folder in memory; `schwann keys remember` lets your login open the key instead"
+} else {
+    "XDG_RUNTIME_DIR is not set; log in at the machine or over ssh"
+};
+/// What opens a key for all programs of the user.
+pub(crate) const OPEN_KEY: &str =
+    if cfg!(target_os = "macos") { "schwann keys remember" } else { "schwann keys unlock" };

@@ -18,13 +18,6 @@ pub(crate) use crate::sys::polled_receive::WaitingReceive;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use crate::sys::unix::blocking_receive::WaitingReceive;
 
-/// Told readiness is told again only when there is more. A poller may be asked for all of it at all times.
-pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;
-
-/// Whether a poller tells of room in a TCP socket each time that the peer takes something. The alternative is only
-/// after there was none. kqueue does.
-pub(crate) const ROOM_IS_TOLD_UNASKED: bool = cfg!(not(any(target_os = "linux", target_os = "android")));
-
 /// Sees to what a link's socket needs before its first byte.
 pub(crate) fn prepare(socket: &Socket) {
     // Where a send cannot say that it raises no signal and does not wait, the socket does.
@@ -142,3 +135,8 @@ impl Source for Watched {
 const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
 const NO_SIGNAL: SendFlags = SendFlags::empty();
+/// Told readiness is told again only when there is more. A poller may be asked for all of it at all times.
+pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;
+/// Whether a poller tells of room in a TCP socket each time that the peer takes something. The alternative is only
+/// after there was none. kqueue does.
+pub(crate) const ROOM_IS_TOLD_UNASKED: bool = cfg!(not(any(target_os = "linux", target_os = "android")));

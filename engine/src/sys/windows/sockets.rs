@@ -11,13 +11,6 @@ use socket2::Socket;
 
 pub(crate) use crate::sys::polled_receive::WaitingReceive;
 
-/// A poller tells of readiness once, and must then be asked again. What is ready meanwhile is told at once.
-pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = true;
-
-/// Whether a poller tells of room in a TCP socket each time that it is asked. The alternative is only after
-/// there was none.
-pub(crate) const ROOM_IS_TOLD_UNASKED: bool = true;
-
 /// Sees to what a link's socket needs before its first byte.
 pub(crate) fn prepare(socket: &Socket) {
     // Fails only for what is no socket.
@@ -113,3 +106,9 @@ impl Source for Watched {
         self.0.deregister(registry)
     }
 }
+
+/// A poller tells of readiness once, and must then be asked again. What is ready meanwhile is told at once.
+pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = true;
+/// Whether a poller tells of room in a TCP socket each time that it is asked. The alternative is only after
+/// there was none.
+pub(crate) const ROOM_IS_TOLD_UNASKED: bool = true;

@@ -9,15 +9,6 @@ use super::escape::{self, decode};
 use super::fragment::Piece;
 use super::text::Text;
 
-/// Longest document that is parsed, in bytes; 65,536 channels with ten fields each fit.
-pub const MAX_DOCUMENT_BYTES: usize = 32 << 20;
-
-/// Deepest nesting of elements that is parsed.
-pub const MAX_DEPTH: usize = 256;
-
-/// Most nodes and attributes that are parsed from one document.
-pub const MAX_NODES: usize = 1 << 20;
-
 /// What could be made of a document.
 #[derive(Clone, Debug)]
 pub struct Parsed {
@@ -330,3 +321,10 @@ fn is_name_start(byte: u8) -> bool {
 fn is_name(byte: u8) -> bool {
     is_name_start(byte) || byte.is_ascii_digit() || byte == b'-' || byte == b'.'
 }
+
+/// Longest document that is parsed, in bytes; 65,536 channels with ten fields each fit.
+pub const MAX_DOCUMENT_BYTES: usize = 32 << 20;
+/// Deepest nesting of elements that is parsed.
+pub const MAX_DEPTH: usize = 256;
+/// Most nodes and attributes that are parsed from one document.
+pub const MAX_NODES: usize = 1 << 20;

@@ -1,12 +1,5 @@
 //! What the ends of a tunnel say to each other first, sealed (fieldtrip §19.2).
 
-/// Bytes of either message.
-pub(super) const BYTES: usize = 8;
-
-/// The joining end's first message. It asks for this protocol, and no other that the same keys may
-/// carry.
-pub(super) const HELLO: [u8; BYTES] = message(0);
-
 /// What the sharing end answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Answer {
@@ -38,6 +31,12 @@ impl Answer {
 const fn message(code: u8) -> [u8; BYTES] {
     [b'S', b'F', b'T', b'T', 1, code, 0, 0]
 }
+
+/// Bytes of either message.
+pub(super) const BYTES: usize = 8;
+/// The joining end's first message. It asks for this protocol, and no other that the same keys may
+/// carry.
+pub(super) const HELLO: [u8; BYTES] = message(0);
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,6 @@ use std::thread;
 use schwann_fieldtrip::{Address, BadAddress};
 use schwann_session::{Refusal, Roles};
 
-use super::PORT;
 use super::hello::{Answer, HELLO};
 use super::inbox::Inbox;
 use super::keys::Keys;
@@ -17,6 +16,7 @@ use super::plain::{Plain, PlainListener, must_be_here};
 use super::relay::{ReadOnly, RelayError, relay};
 use super::sealed::{SealError, Sealed};
 use super::share::{explain, keep_alive};
+use super::{HANDSHAKE_STACK_BYTES, PAUSE, PORT};
 use crate::cmd::ft::door::Company;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
@@ -175,7 +175,8 @@ fn accept_all(listener: &PlainListener, shared: &Arc<Joining>) {
         };
         let shared = Arc::clone(shared);
         // Without a thread the program sees a closed connection, and has to come again.
-        let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || serve(&plain, &shared));
+        let _ =
+            thread::Builder::new().stack_size(HANDSHAKE_STACK_BYTES).spawn(move || serve(&plain, &shared));
     }
 }
 
@@ -205,10 +206,6 @@ pub(super) fn place(text: &str) -> Result<(String, u16), BadAddress> {
 
 /// How long to try an address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to leave descriptors time to become free.
-const PAUSE: Duration = Duration::from_millis(10);
-/// The handshake's state lies on the stack.
-const STACK_BYTES: usize = 512 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,6 @@ use std::thread;
 use schwann_fieldtrip::Address;
 use schwann_session::{Refusal, Roles};
 
-use super::PORT;
 use super::crowd::{Crowd, Seat};
 use super::hello::{Answer, HELLO};
 use super::inbox::Inbox;
@@ -18,6 +17,7 @@ use super::keys::Keys;
 use super::plain::{Plain, must_be_here};
 use super::relay::{ReadOnly, RelayError, relay};
 use super::sealed::{SealError, Sealed};
+use super::{HANDSHAKE_STACK_BYTES, PAUSE, PORT};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
@@ -109,7 +109,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Sharing>) {
         let shared = Arc::clone(shared);
         let serve = move || serve(socket, peer.ip(), place, &shared);
         // Without a thread this one is turned away, and has to come again.
-        let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(serve);
+        let _ = thread::Builder::new().stack_size(HANDSHAKE_STACK_BYTES).spawn(serve);
     }
 }
 
@@ -165,8 +165,4 @@ pub(super) fn keep_alive(socket: &TcpStream) -> io::Result<()> {
     socket2::SockRef::from(socket).set_tcp_keepalive(&often)
 }
 
-/// How long to leave descriptors time to become free.
-const PAUSE: Duration = Duration::from_millis(10);
-/// The handshake's state lies on the stack.
-const STACK_BYTES: usize = 512 << 10;
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
