@@ -24,7 +24,7 @@ fn main() {
 #[cfg(unix)]
 mod signals {
     use core::net::Ipv4Addr;
-    use core::sync::atomic::{AtomicUsize, Ordering};
+    use core::sync::atomic::{AtomicU32, Ordering};
     use std::io::Read as _;
     use std::net::TcpListener;
     use std::thread;
@@ -34,15 +34,17 @@ mod signals {
     use schwann::security::Policy;
     use schwann::{Error, StreamInfo};
 
-    use crate::sealing::{LONG, Lab, context, inlet_of, network};
+    use crate::sealing::{Lab, context, inlet_of, network};
 
     /// Each took more than 4 KiB of a stack of 8 MiB if an interrupted wait began another one inside itself.
-    const INTERRUPTIONS: usize = 10_000;
+    const INTERRUPTIONS: u32 = 10_000;
+    /// Each takes two threads a turn, for which they may wait on a busy computer.
+    const EACH_SECONDS: f64 = 0.02;
 
     /// The only test of this program; the system interrupts its threads, so it has no runner beside it.
     const NAME: &str = "a_wait_that_is_interrupted_again_and_again_needs_no_more_stack";
 
-    static HANDLED: AtomicUsize = AtomicUsize::new(0);
+    static HANDLED: AtomicU32 = AtomicU32::new(0);
 
     pub(crate) fn main() {
         // Runners ask for a list before they run anything. No test of this program is left out of an ordinary run.
@@ -65,7 +67,7 @@ mod signals {
         let inlet = inlet_of(&info, &context, Recover::No).expect("an inlet");
         let outlet = thread::spawn(move || stall(&listener));
         // The outlet ends the connection without an answer after the last interruption.
-        assert_eq!(inlet.full_info(LONG).map(drop), Err(Error::Lost));
+        assert_eq!(inlet.full_info(f64::from(INTERRUPTIONS) * EACH_SECONDS).map(drop), Err(Error::Lost));
         outlet.join().expect("no panic");
     }
 

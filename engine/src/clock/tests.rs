@@ -17,6 +17,8 @@ const MEASURE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What takes no time may take this long on a computer that is busy with other things.
 const SOON: Duration = Duration::from_secs(5);
+/// With [`FAST`], a reply that comes later (s) does not count.
+const LATE: f64 = 0.02;
 
 const FAST: &str =
     "tuning.TimeUpdateInterval=0.06\ntuning.TimeProbeInterval=0.002\ntuning.TimeProbeMaxRTT=0.02";
@@ -101,8 +103,8 @@ fn the_offset_to_a_clock_that_is_ahead_is_found() {
     let service = FakeService::start(1000.0, |_| true);
     let clock = fast(Some(service.address));
     let estimate = clock.estimate(Some(MEASURE_TIMEOUT)).expect("measured");
-    assert!((estimate.offset + 1000.0).abs() < 0.005, "{estimate:?}");
-    assert!((0.0..0.01).contains(&estimate.uncertainty), "{estimate:?}");
+    assert!((estimate.offset + 1000.0).abs() <= estimate.uncertainty, "{estimate:?}");
+    assert!((0.0..=LATE).contains(&estimate.uncertainty), "{estimate:?}");
     assert!((estimate.remote_time - local_clock() - 1000.0).abs() < 1.0, "{estimate:?}");
     let start = Instant::now();
     clock.estimate(Some(Duration::ZERO)).expect("known at once");
@@ -117,7 +119,8 @@ fn the_offset_to_an_outlet_of_this_computer_is_zero() {
     let clock = ClockOffset::new(&config);
     clock.set_endpoint(Some(outlet.service()));
     let estimate = clock.estimate(Some(MEASURE_TIMEOUT)).expect("measured");
-    assert!(estimate.offset.abs() < 1e-3 && estimate.uncertainty < 1e-2, "{estimate:?}");
+    // On a busy computer a reply is late, and the estimate says by how much it may be wrong.
+    assert!(estimate.offset.abs() <= estimate.uncertainty && estimate.uncertainty <= LATE, "{estimate:?}");
 }
 
 #[test]
