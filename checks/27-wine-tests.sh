@@ -35,7 +35,7 @@ tests -p schwann-cli --test recordings
 if [ "${SCHWANN_WINE:-}" = all ]; then
   all
 else
-  tests -p schwann-cli --test cmd -- demo ft:: play
+  tests -p schwann-cli --test cmd -- demo ft:: play terminal_is_closed
 fi
 
 # C programs with our libraries. Of Windows' own there is no fork, which process.c is about.

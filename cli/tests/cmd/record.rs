@@ -100,6 +100,23 @@ fn two_signals_at_once_are_one_request_to_finish() {
     assert_eq!(code, 0, "{out}{err}");
 }
 
+/// The system then gives a program some seconds.
+#[test]
+fn a_recording_is_whole_though_its_terminal_is_closed() {
+    let lab = Lab::new("record-closed");
+    let _sender = lab.start(&["fake", "counter:2@100"]);
+    let mut recorder = lab
+        .schwann(&["record", "-o", "whole.xdf", "--json", "--wait", "30", "--require", "Fake counter:2@100"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("record");
+    wait_for_samples(&mut recorder, 50);
+    ask(&recorder, Request::Close);
+    recorder.wait().expect("an end");
+    let (code, out, err) = lab.run(&["verify", "whole.xdf"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
 #[test]
 fn nothing_is_recorded_without_a_required_stream() {
     let lab = Lab::new("record-required");
