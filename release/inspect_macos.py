@@ -18,7 +18,7 @@ from macholib.mach_o import CPU_TYPE_NAMES, LC_BUILD_VERSION, LC_CODE_SIGNATURE,
 from macholib.SymbolTable import SymbolTable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODULE = "schwann/_schwann.abi3.so"
+MODULE = "_schwann.abi3.so"
 FILES = {"schwann": None, "liblsl.dylib": "@rpath/liblsl.2.dylib", "libfieldtripbuffer.dylib": "", MODULE: None}
 OLDEST = (11, 0)
 SYSTEM = ("/usr/lib/", "/System/Library/")
@@ -94,7 +94,7 @@ def main() -> None:
     built, folder = map(pathlib.Path, sys.argv[1:])
     (wheel,) = folder.glob("schwann-*-macosx_*.whl")
     with tempfile.TemporaryDirectory() as kept, zipfile.ZipFile(wheel) as packed:
-        packed.extract(MODULE, kept)
+        (pathlib.Path(kept) / MODULE).write_bytes(packed.read(f"schwann/{MODULE}"))
         for name in FILES.keys() - {MODULE}:
             (pathlib.Path(kept) / name).symlink_to((built / name).absolute())
         found = inspected(pathlib.Path(kept))
