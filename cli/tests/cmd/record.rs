@@ -81,10 +81,9 @@ fn what_is_played_and_recorded_is_what_was_recorded_first() {
     assert!(events.iter().any(|event| event.starts_with("connection lost: Amplifier")), "{events:?}");
 }
 
-/// `timeout` and service managers signal a program and then its whole group.
-#[test]
-fn two_signals_at_once_are_one_request_to_finish() {
-    let lab = Lab::new("record-two-signals");
+/// Records, asks the recorder to end, and proves the file; returns its exit code.
+fn recorded_until(name: &str, requests: &[Request]) -> Option<i32> {
+    let lab = Lab::new(name);
     let _sender = lab.start(&["fake", "counter:2@100"]);
     let mut recorder = lab
         .schwann(&["record", "-o", "whole.xdf", "--json", "--wait", "30", "--require", "Fake counter:2@100"])
@@ -92,29 +91,23 @@ fn two_signals_at_once_are_one_request_to_finish() {
         .spawn()
         .expect("record");
     wait_for_samples(&mut recorder, 50);
-    for request in [Request::Interrupt, Request::End] {
-        ask(&recorder, request);
-    }
-    assert_eq!(recorder.wait().expect("an end").code(), Some(0));
+    requests.iter().for_each(|&request| ask(&recorder, request));
+    let ended = recorder.wait().expect("an end");
     let (code, out, err) = lab.run(&["verify", "whole.xdf"]);
     assert_eq!(code, 0, "{out}{err}");
+    ended.code()
+}
+
+/// `timeout` and service managers signal a program and then its whole group.
+#[test]
+fn two_signals_at_once_are_one_request_to_finish() {
+    assert_eq!(recorded_until("record-two-signals", &[Request::Interrupt, Request::End]), Some(0));
 }
 
 /// The system then gives a program some seconds.
 #[test]
 fn a_recording_is_whole_though_its_terminal_is_closed() {
-    let lab = Lab::new("record-closed");
-    let _sender = lab.start(&["fake", "counter:2@100"]);
-    let mut recorder = lab
-        .schwann(&["record", "-o", "whole.xdf", "--json", "--wait", "30", "--require", "Fake counter:2@100"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("record");
-    wait_for_samples(&mut recorder, 50);
-    ask(&recorder, Request::Close);
-    recorder.wait().expect("an end");
-    let (code, out, err) = lab.run(&["verify", "whole.xdf"]);
-    assert_eq!(code, 0, "{out}{err}");
+    recorded_until("record-closed", &[Request::Close]);
 }
 
 #[test]
