@@ -140,11 +140,7 @@ impl Browser<'_> {
                 self.next_analysis = Instant::now();
                 Ok(())
             }
-            Request::Clock { sent, request } => {
-                let told =
-                    json!({ "type": "clock", "sent": sent, "received": arrival, "now": local_clock() });
-                self.reply(request, Ok(()), told)
-            }
+            Request::Clock { sent, request } => self.send(clock(request, sent, arrival, local_clock())),
             Request::Show(wish) => self.show(&wish),
             Request::Hide { views } => {
                 self.views.retain(|view, _| !views.contains(view));
@@ -296,6 +292,11 @@ pub(super) fn answer(request: Option<u32>, outcome: Result<(), Reason>, done: Va
         fields.insert("request".to_owned(), request.into());
     }
     answer
+}
+
+/// The answer to a question of the clock: when it was `received`, and what time it is `now`, both in seconds on the lab's clock.
+pub(super) fn clock(request: Option<u32>, sent: f64, received: f64, now: f64) -> Value {
+    answer(request, Ok(()), json!({ "type": "clock", "sent": sent, "received": received, "now": now }))
 }
 
 /// Whether something is due; then it is due again after the interval.

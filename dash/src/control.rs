@@ -150,9 +150,7 @@ impl Program<'_> {
         let received = local_clock();
         let (request, done) = match serde_json::from_str(text) {
             Ok(Asked::Clock { sent, request }) => {
-                let told =
-                    json!({ "type": "clock", "sent": sent, "received": received, "now": local_clock() });
-                return self.send(&super::browser::answer(request, Ok(()), told));
+                return self.send(&super::browser::clock(request, sent, received, local_clock()));
             }
             Ok(Asked::Record { order, request }) => (request, obey(self.desk, &order, self.role)),
             Err(error) => (None, Err(format!("This is no message that is known: {error}"))),

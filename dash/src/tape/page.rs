@@ -107,8 +107,7 @@ impl Page<'_> {
             Ok(Request::Clock { sent, request }) => {
                 // The time of a recording stands still.
                 let end = self.tape.span.end;
-                let told = json!({ "type": "clock", "sent": sent, "received": end, "now": end });
-                self.send(&crate::browser::answer(request, Ok(()), told))
+                self.send(&crate::browser::clock(request, sent, end, end))
             }
             Ok(Request::Receive { .. }) => Ok(()),
             Ok(other) => self.refuse(other.number(), NOT_LIVE),
