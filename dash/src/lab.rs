@@ -194,23 +194,29 @@ impl Inside {
             seen.retain(|uid| found.contains_key(uid));
             seen.extend(rows.iter().map(|row| row.uid.clone()));
             self.look_after(&rows, &found);
-            let places = Places::new(&rows, &seen, &found);
-            let mut without_room = 0;
-            for (uid, info) in &found {
-                match places.of(uid, info) {
-                    RowMatch::New => without_room += usize::from(!self.list(info)),
-                    // One that cannot be received, such as one of a later protocol, is tried again.
-                    RowMatch::Row(row) if self.may_follow(row) => {
-                        let _ = row.follow(info, &self.context, &self.seats);
-                    }
-                    RowMatch::Row(_) | RowMatch::Known => {}
-                }
-            }
+            let without_room = self.place(&Places::new(&rows, &seen, &found), &found);
             self.lock().count_unlisted(without_room, |uid| found.contains_key(uid));
             self.follow_listed(&found);
             self.pen.tick();
             thread::sleep(LOOK * (1 + found.len() as u32 / MANY).min(SLOWEST_LOOK));
         }
+    }
+
+    /// Gives each stream that is found its row; returns how many have none, for want of room.
+    fn place(&self, places: &Places<'_>, found: &HashMap<String, StreamInfo>) -> usize {
+        let mut without_room = 0;
+        for (uid, info) in found {
+            match places.of(uid, info) {
+                // Where one found no room, no other looks for it.
+                RowMatch::New => without_room += usize::from(without_room > 0 || !self.list(info)),
+                // One that cannot be received, such as one of a later protocol, is tried again.
+                RowMatch::Row(row) if self.may_follow(row) => {
+                    let _ = row.follow(info, &self.context, &self.seats);
+                }
+                RowMatch::Row(_) | RowMatch::Known => {}
+            }
+        }
+        without_room
     }
 
     /// Notes who is there still, and lets go of who is not.
