@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// The library to compare with [default: the one of the Python package pylsl].
     #[arg(long = "vs", value_name = "LIBRARY")]
     pub(crate) opponent: Option<PathBuf>,
+    /// With `sealed paired`: an earlier build of ours, which takes turns with this one.
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) before: Option<PathBuf>,
     /// Also measure iceoryx2, on this computer (built once from bench/opponents, in a work tree; needs libclang and minutes).
     #[arg(long)]
     pub(crate) iceoryx2: bool,

@@ -50,6 +50,8 @@ pub(crate) struct Asked {
     pub(crate) ours: Option<PathBuf>,
     /// The library to compare with, if there is one; an absolute path.
     pub(crate) opponent: Option<PathBuf>,
+    /// An earlier library of ours, if there is one; an absolute path.
+    pub(crate) before: Option<PathBuf>,
     /// The microcontroller's image for QEMU, if there is one.
     pub(crate) image: Option<PathBuf>,
     /// The address of a running FieldTrip server, if it should be measured, too.

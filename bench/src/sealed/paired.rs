@@ -97,11 +97,18 @@ pub(crate) const fn extent(quick: bool) -> (usize, f64) {
 }
 
 /// All measurements, in groups whose members take turns, restart by restart, so that they can be compared. A group
-/// has a cell with our library, and the least cost of any sealing, with each cipher.
-pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
+/// has a cell with our library, the same with an earlier one if there is one, and the least cost of any sealing, with
+/// each cipher.
+pub(crate) fn conditions(quick: bool, ours: &Path, before: Option<&Path>) -> Vec<Vec<Condition>> {
+    let library = |cell: Cell, path: &Path, behind: &str| Condition {
+        name: cell.name() + behind,
+        cell,
+        subject: Subject::Library(path.to_owned()),
+    };
     let group = |cell: Cell| {
-        let ours = Condition { name: cell.name(), cell, subject: Subject::Library(ours.to_owned()) };
-        core::iter::once(ours).chain(bare::names().into_iter().map(|cipher| bare(cell, cipher))).collect()
+        let before = before.map(|before| library(cell, before, BEFORE));
+        let bare = bare::names().into_iter().map(|cipher| bare(cell, cipher));
+        core::iter::once(library(cell, ours, "")).chain(before).chain(bare).collect()
     };
     cells(quick).into_iter().map(group).collect()
 }
@@ -130,10 +137,39 @@ pub(crate) fn measure(
             observed.push(run(cell, seconds, number as u64, &Setting::sealed(subject), scratch)?);
         }
     }
+    let change = match (group, observed.as_slice()) {
+        ([ours, before, ..], [now, then, ..]) if before.name.ends_with(BEFORE) => {
+            vec![change(&ours.name, then, now)]
+        }
+        _ => Vec::new(),
+    };
     let judge = |(condition, observed): (&Condition, Vec<Restart>)| {
         judge(&condition.name, &condition.subject, &observed)
     };
-    Ok(group.iter().zip(observed).map(judge).collect())
+    Ok(group.iter().zip(observed).map(judge).chain([change]).collect())
+}
+
+/// What sealing adds more than with the earlier library.
+fn change(step: &str, then: &[Restart], now: &[Restart]) -> Reading {
+    let added = |restarts: &[Restart]| restarts.iter().map(Restart::added_us).collect::<Vec<f64>>();
+    let (then, now) = (added(then), added(now));
+    let margin = f64::max(0.1, 0.03 * mean(&then));
+    let met = is_below(&then, &now, margin);
+    Reading {
+        subject: "Schwann".to_owned(),
+        name: "since before".to_owned(),
+        unit: "µs".to_owned(),
+        ..difference(step, &then, &now)
+    }
+    .held_against(format!("<= {margin:.2}: the larger of 0.1 µs and 3 %"), met)
+}
+
+/// Whether `second - first` is below the margin; `None` if that is not resolved.
+fn is_below(first: &[f64], second: &[f64], margin: f64) -> Option<bool> {
+    equivalence(first, second, margin).and_then(|added| {
+        // One-sided: what is below the margin may also be below zero.
+        if added.p_high < LEVEL { Some(true) } else { (1.0 - added.p_high < LEVEL).then_some(false) }
+    })
 }
 
 /// What the restarts of a cell say: the streams' medians, what sealing adds, and what equals differ by.
@@ -142,10 +178,7 @@ fn judge(step: &str, who: &Subject, observed: &[Restart]) -> Vec<Reading> {
     let [first, second, sealed] = [column(0), column(1), column(2)];
     let plain: Vec<f64> = first.iter().zip(&second).map(|(a, b)| f64::midpoint(*a, *b)).collect();
     let margin = f64::max(1.0, 0.01 * mean(&plain));
-    let met = equivalence(&plain, &sealed, margin).and_then(|added| {
-        // One-sided: what is below the margin may also be below zero.
-        if added.p_high < LEVEL { Some(true) } else { (1.0 - added.p_high < LEVEL).then_some(false) }
-    });
+    let met = is_below(&plain, &sealed, margin);
     let figure = |subject: &str, values: &[f64]| Reading {
         subject: subject.to_owned(),
         name: "median from push to pull".to_owned(),
@@ -188,6 +221,8 @@ fn difference(step: &str, first: &[f64], second: &[f64]) -> Reading {
 
 /// Which of the streams is sealed, or goes through the gateway.
 pub(crate) const CARRIED: usize = 2;
+/// How the name of a condition with the earlier library ends.
+const BEFORE: &str = "-before";
 const LEVEL: f64 = 0.05;
 
 #[cfg(test)]
@@ -217,6 +252,16 @@ mod tests {
             assert_eq!(met(&restarts(added)), expected, "{added}");
         }
         assert_eq!(met(&restarts(0.1)[..1]), None, "one restart resolves nothing");
+    }
+
+    #[test]
+    fn a_dearer_library_is_told_from_an_equal_one() {
+        let mut then = restarts(1.0);
+        then.reverse();
+        for (more, expected) in [(-1.0, Some(true)), (0.1, None), (1.5, Some(false))] {
+            let found = change("8ch", &then, &restarts(1.0 + more));
+            assert_eq!(found.met, expected, "{more}: {found:?}");
+        }
     }
 
     #[test]

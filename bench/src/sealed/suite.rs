@@ -30,6 +30,6 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
         Step::new("state", state::measure),
         Step::new("timing", timing::measure),
     ];
-    let conditions = paired::conditions(quick, &ours);
+    let conditions = paired::conditions(quick, &ours, asked.before.as_deref());
     Ok(conditions.into_iter().map(group).chain(parts).collect())
 }

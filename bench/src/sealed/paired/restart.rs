@@ -24,6 +24,14 @@ pub(crate) struct Restart {
     pub(crate) p50_us: [f64; ENDS],
 }
 
+impl Restart {
+    /// What the last stream takes longer than those in the clear.
+    pub(super) fn added_us(&self) -> f64 {
+        let [first, second, carried] = self.p50_us;
+        carried - f64::midpoint(first, second)
+    }
+}
+
 /// A process at an end.
 pub(crate) struct Side {
     /// The streams, what carries each, and whether that must say that it seals.
