@@ -95,7 +95,8 @@ fn openssl(_: Method) -> Option<Box<dyn Contender>> {
 #[cfg(feature = "peers")]
 fn openssl(method: Method) -> Option<Box<dyn Contender>> {
     // The default provider is loaded by itself only while no other is.
-    let providers = ["legacy", "default"].map(|name| Provider::try_load(None, name, true));
+    // OpenSSL 3.0 frees one that was loaded and given back once more when the program ends. So they stay.
+    core::mem::forget(["legacy", "default"].map(|name| Provider::try_load(None, name, true)));
     let (name, key_len) = match method {
         Method::Rc4 => ("RC4", 16),
         Method::Aes128Ctr => ("AES-128-CTR", 16),
@@ -106,14 +107,13 @@ fn openssl(method: Method) -> Option<Box<dyn Contender>> {
     let mut context = CipherCtx::new().ok()?;
     let counter = (method != Method::Rc4).then_some(&[0x5b; 16][..]);
     context.encrypt_init(Some(&cipher), Some(&[0x5a; 32][..key_len]), counter).ok()?;
-    Some(Box::new(OpenSsl { context, method, _providers: providers.into_iter().flatten().collect() }))
+    Some(Box::new(OpenSsl { context, method }))
 }
 
 #[cfg(feature = "peers")]
 struct OpenSsl {
     context: CipherCtx,
     method: Method,
-    _providers: Vec<Provider>,
 }
 
 #[cfg(feature = "peers")]

@@ -97,8 +97,8 @@ pub(crate) const fn extent(quick: bool) -> (usize, f64) {
 }
 
 /// All measurements, in groups whose members take turns, restart by restart, so that they can be compared. A group
-/// has a cell with our library, the same with an earlier one if there is one, and the least cost of any sealing, with
-/// each cipher.
+/// has a cell with our library, and the least cost of any sealing, with each cipher. If there is an earlier library,
+/// it is in the place of the ciphers.
 pub(crate) fn conditions(quick: bool, ours: &Path, before: Option<&Path>) -> Vec<Vec<Condition>> {
     let library = |cell: Cell, path: &Path, behind: &str| Condition {
         name: cell.name() + behind,
@@ -106,9 +106,11 @@ pub(crate) fn conditions(quick: bool, ours: &Path, before: Option<&Path>) -> Vec
         subject: Subject::Library(path.to_owned()),
     };
     let group = |cell: Cell| {
-        let before = before.map(|before| library(cell, before, BEFORE));
-        let bare = bare::names().into_iter().map(|cipher| bare(cell, cipher));
-        core::iter::once(library(cell, ours, "")).chain(before).chain(bare).collect()
+        let others = match before {
+            Some(before) => vec![library(cell, before, BEFORE)],
+            None => bare::names().into_iter().map(|cipher| bare(cell, cipher)).collect(),
+        };
+        core::iter::once(library(cell, ours, "")).chain(others).collect()
     };
     cells(quick).into_iter().map(group).collect()
 }
