@@ -7,7 +7,7 @@
 use std::io;
 
 use crate::analysis::compare_those;
-use crate::record::{Reading, Records, Role, Tree};
+use crate::record::{Reading, Records, Role};
 use crate::report::{date, number, ran};
 
 /// The page of the published records.
@@ -83,14 +83,9 @@ fn command(records: &Records) -> String {
 
 fn record_row(records: &Records) -> String {
     let manifest = &records.manifest;
-    let tree = match manifest.tree {
-        Tree::Committed => "",
-        Tree::Foreign => " †",
-        Tree::Uncommitted => " ‡",
-    };
     let (begun, command) = (date(manifest.started_at), command(records));
     let commit: String = manifest.commit.chars().take(7).collect();
-    format!("| `{command}` | {begun} | {commit}{tree} | {} |\n", manifest.machine.processor)
+    format!("| `{command}` | {begun} | {commit} | {} |\n", manifest.machine.processor)
 }
 
 #[cfg(test)]
@@ -98,6 +93,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::record::Tree;
 
     #[test]
     fn the_published_page_says_what_the_published_records_say() {
@@ -108,6 +104,14 @@ mod tests {
             page(&all).expect("every figure has its record") == published,
             "make it again: schwann-bench page"
         );
+    }
+
+    #[test]
+    fn each_published_record_names_a_committed_tree() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks");
+        for records in Records::all_at(&docs).expect("the records are published") {
+            assert_eq!(records.manifest.tree, Tree::Committed, "{}", records.manifest.suite);
+        }
     }
 
     #[test]
