@@ -131,11 +131,15 @@ pub(crate) fn measure(
 ) -> Result<Vec<Vec<Reading>>, Reason> {
     let mut observed: Vec<Vec<Restart>> = group.iter().map(|_| Vec::new()).collect();
     for number in 0..restarts {
-        for (condition, observed) in group.iter().zip(&mut observed) {
+        let mut turns: Vec<_> = group.iter().zip(&mut observed).collect();
+        // Behind another's processes the caches are others.
+        if number % 2 == 1 {
+            turns.reverse();
+        }
+        for (Condition { cell, subject, .. }, observed) in turns {
             if interrupted() {
                 return Err(CampaignError::Interrupted.into());
             }
-            let Condition { cell, subject, .. } = condition;
             observed.push(run(cell, seconds, number as u64, &Setting::sealed(subject), scratch)?);
         }
     }
