@@ -50,7 +50,8 @@ impl Hook {
         let post = move || post_all(&mut poster, &waiting, &for_poster);
         let _ = thread::Builder::new().name("dash-hook".to_owned()).spawn(post)?;
         let (lab, for_watcher) = (Arc::clone(lab), Arc::clone(&end));
-        let watch = move || watch(&lab, &posts, &for_watcher);
+        let posts = Posts { queue: posts, number: 0, skipped: 0 };
+        let watch = move || watch(&lab, posts, &for_watcher);
         let watcher = thread::Builder::new().name("dash-watch".to_owned()).spawn(watch)?;
         Ok(Self { end, watcher: Some(watcher) })
     }
@@ -96,9 +97,27 @@ impl Seen {
     }
 }
 
-fn watch(lab: &Lab, posts: &SyncSender<Value>, end: &End) {
+/// The way to the thread that posts.
+#[derive(Debug)]
+struct Posts {
+    queue: SyncSender<Value>,
+    /// Of the last one.
+    number: u64,
+    /// How many had no place since the last one that had.
+    skipped: u64,
+}
+
+impl Posts {
+    /// Gives one its number and the count of those skipped before it, and passes it on if there is a place.
+    fn pass(&mut self, post: impl FnOnce(u64, u64) -> Value) {
+        self.number += 1;
+        let post = post(self.number, self.skipped);
+        self.skipped = if self.queue.try_send(post).is_ok() { 0 } else { self.skipped + 1 };
+    }
+}
+
+fn watch(lab: &Lab, mut posts: Posts, end: &End) {
     let mut streams: HashMap<u32, Seen> = HashMap::new();
-    let (mut number, mut skipped) = (0_u64, 0_u64);
     while !end.sleep(LOOK) {
         let rows = lab.rows();
         streams.retain(|id, _| rows.iter().any(|row| row.id == *id));
@@ -109,9 +128,7 @@ fn watch(lab: &Lab, posts: &SyncSender<Value>, end: &End) {
                 Health::Connecting | Health::Listed => continue,
             };
             if streams.entry(row.id).or_default().look(is_lost) {
-                number += 1;
-                let post = post(row, is_lost, number, skipped);
-                skipped = if posts.try_send(post).is_ok() { 0 } else { skipped + 1 };
+                posts.pass(|number, skipped| post(row, is_lost, number, skipped));
             }
         }
     }
@@ -139,18 +156,29 @@ fn post(row: &Monitor, is_lost: bool, number: u64, skipped: u64) -> Value {
 fn post_all(poster: &mut Poster, waiting: &Receiver<Value>, end: &End) {
     // The watcher's end closes the queue.
     while let Ok(post) = waiting.recv() {
-        let body = post.to_string();
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..TRIES {
-            if poster.post(&body) == Posted::Done {
-                break;
-            }
-            if end.sleep(pause) {
-                return;
-            }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        if !deliver(poster, &post, |pause| end.sleep(pause)) {
+            return;
         }
     }
+}
+
+/// Posts until it has worked, or too many tries have failed; says whether to go on with the next one.
+///
+/// - `sleep` says whether it is over.
+fn deliver(poster: &mut Poster, post: &Value, mut sleep: impl FnMut(Duration) -> bool) -> bool {
+    let body = post.to_string();
+    let mut pause = FIRST_PAUSE;
+    for number in 1..=TRIES {
+        if poster.post(&body) == Posted::Done {
+            return true;
+        }
+        if number < TRIES && sleep(pause) {
+            return false;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    poster.give_up(&post["number"]);
+    true
 }
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -158,13 +186,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(500);
 /// So many looks in a row decide.
 const LOOKS: u32 = 2;
-/// About eight minutes.
+/// Of one post, within about seven minutes.
 const TRIES: u32 = 12;
 /// Posts that wait for a receiver.
 const WAITING_MOST: usize = 256;
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -173,5 +203,36 @@ mod tests {
         let looks = [false, true, false, true, true, true, false, false, false];
         let changes: Vec<bool> = looks.into_iter().map(|is_lost| seen.look(is_lost)).collect();
         assert_eq!(changes, [false, false, false, false, true, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_post_that_no_receiver_takes_is_given_up() {
+        // A port that was just given back has no listener.
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let hook = WebHook { url: format!("http://{port}/"), authority: None };
+        let mut poster = Poster::new(&hook).expect("an address");
+        let mut pauses = Vec::new();
+        let mut sleep = |pause: Duration| {
+            pauses.push(pause.as_secs());
+            false
+        };
+        assert!(deliver(&mut poster, &json!({"number": 1}), &mut sleep), "the next one has its turn");
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]);
+        assert!(!deliver(&mut poster, &json!({"number": 2}), |_| true), "the end is noticed");
+    }
+
+    #[test]
+    fn posts_without_a_place_are_counted_in_the_next_one_that_has_one() {
+        let (queue, waiting) = sync_channel(2);
+        let mut posts = Posts { queue, number: 0, skipped: 0 };
+        let mut pass = || posts.pass(|number, skipped| json!([number, skipped]));
+        (0..5).for_each(|_| pass());
+        assert_eq!(waiting.recv(), Ok(json!([1, 0])));
+        pass();
+        assert_eq!(waiting.recv(), Ok(json!([2, 0])));
+        pass();
+        let rest: Vec<Value> = waiting.try_iter().collect();
+        assert_eq!(rest, [json!([6, 3]), json!([7, 0])]);
     }
 }

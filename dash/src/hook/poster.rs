@@ -13,6 +13,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 use schwann::log::{self, level};
+use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// Where it is posted that a stream is lost or back.
@@ -118,12 +119,27 @@ impl Poster {
         };
         if let Some(why) = &failure
             && !self.is_failing
-            && log::enabled(level::WARNING)
         {
-            log::write(level::WARNING, file!(), line!(), format_args!("web-hook {}: {why}", host(&self.url)));
+            self.warn(format_args!("{why}"));
         }
         self.is_failing = failure.is_some();
         posted
+    }
+
+    /// Tells the log that the post of this number is not tried again.
+    pub(crate) fn give_up(&self, number: &Value) {
+        self.warn(format_args!("it never took post {number}, which is given up"));
+    }
+
+    fn warn(&self, what: fmt::Arguments<'_>) {
+        if log::enabled(level::WARNING) {
+            log::write(
+                level::WARNING,
+                file!(),
+                line!(),
+                format_args!("web-hook {}: {what}", host(&self.url)),
+            );
+        }
     }
 }
 
