@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes a release: every package for every system, in target/release-VERSION, from a clean tree.
 #
-#   ./release.sh VERSION [TARGET...]     the targets below, or only those named; aarch64-linux-android is for the package for Unity
+#   ./release.sh VERSION [TARGET...]     the targets below, or only those named
 #
 # The same commit makes the same bytes; release/try.sh installs and runs them. RELEASING.md says what comes before and after.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 targets=(x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl
-  x86_64-pc-windows-gnu i686-pc-windows-gnu aarch64-pc-windows-gnullvm universal2-apple-darwin)
+  x86_64-pc-windows-gnu i686-pc-windows-gnu aarch64-pc-windows-gnullvm universal2-apple-darwin aarch64-linux-android)
 
 main() {
   [ $# -gt 0 ] || fail "which version? ./release.sh VERSION"
@@ -68,12 +68,13 @@ inspect() {
   case "$1" in
     *-darwin) python3 release/inspect_macos.py "$built/$1" "$folder" ;;
     *-windows-*) python3 release/inspect_windows.py "$1" "$built/$1" "$folder" ;;
+    *-android) python3 release/inspect_android.py "$built/$1" ;;
   esac
 }
 
 pack() {
   local here
-  # A library alone, for games.
+  # Its library is for the package for Unity alone.
   [[ $1 != *-android ]] || return 0
   here="$built/$(rustc -vV | sed -n 's/^host: //p')/schwann"
   release/archive.sh "$1" "$built/$1" "$folder" "$version"

@@ -10,7 +10,8 @@ fn main() {
             println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/liblsl.2.dylib");
             link("liblsl.dylib", "liblsl.2.dylib");
         }
-        "windows" => {}
+        // A package for Android has no names behind `.so`.
+        "windows" | "android" => {}
         _ => {
             // Without it `ctypes.util.find_library("lsl")` does not see the library.
             println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,liblsl.so.2");

@@ -61,9 +61,12 @@ case "$target" in
     collect schwann liblsl.dylib libfieldtripbuffer.dylib
     ;;
   *-android)
-    # Nothing but Google's NDK links for Android.
-    tools="${ANDROID_NDK_HOME:?the folder of the Android NDK}/toolchains/llvm/prebuilt/linux-x86_64/bin"
-    export CARGO_TARGET_AARCH64_LINUX_ANDROID_LINKER="$tools/aarch64-linux-android24-clang"
+    # Rust's own linker, which needs to be told what Google's tools know.
+    release/android.sh "$cargo_target/android"
+    export CARGO_TARGET_AARCH64_LINUX_ANDROID_LINKER=rust-lld
+    RUSTFLAGS+=" -Clinker-flavor=ld.lld -L $cargo_target/android -Clink-arg=--eh-frame-hdr -Clink-arg=--hash-style=both"
+    # Pages of 16 KiB, which Android 15 may have.
+    RUSTFLAGS+=" -Clink-arg=-zmax-page-size=16384 -Clink-arg=-soname=liblsl.so -Clink-arg=--build-id=none -Clink-arg=-zdefs"
     compile build "$target" -p schwann-capi
     collect liblsl.so
     ;;

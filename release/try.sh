@@ -6,8 +6,8 @@
 #
 # FOLDER: as ./release.sh made it. SYSTEM: a suite of Debian, or SUITE-ARCHITECTURE for another machine's under QEMU.
 # PYTHONS: further interpreters of this computer that the wheel is tried with.
-# Needs root, debootstrap, rpm, wine, mingw-w64, and qemu-user-static; on Debian 12 musl-tools, too. Clean systems are made once, in
-# target/release-roots.
+# Needs root, debootstrap, rpm, wine, mingw-w64, gcc-aarch64-linux-gnu and qemu-user-static; on Debian 12 musl-tools, too.
+# Clean systems are made once, in target/release-roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=$(realpath "${1:?the folder of a release}") roots="$PWD/target/release-roots"
@@ -53,6 +53,7 @@ main() {
   for python in ${PYTHONS:-}; do attempt empty "wheel with $($python -V)" python_here; done
   attempt empty "the wheel by uvx" by_uvx
   attempt empty "wheel with a Python on musl" musl_wheel
+  attempt empty "the library for Android on glibc" android
   attempt empty "msi" msi
   system bookworm-i386 && attempt bookworm-i386 "msi of 32 bits" msi_of_32_bits
   echo "$failures failed"
@@ -214,6 +215,23 @@ rpm_packages() {
   demo schwann
   rpm --root "$root" -e schwann liblsl-devel liblsl2
   nothing_left
+}
+
+# The library for Android out of the package for Unity. No Android can be had here, so C programs call it where glibc stands in.
+android() {
+  local folder="$root/android" compiler=aarch64-linux-gnu-gcc program
+  mkdir -p "$folder/names"
+  tar -xzf "$packages"/org.schwann.lsl-*.tgz -C "$folder" --strip-components=4 package/Plugins/Android/arm64-v8a/liblsl.so
+  $compiler -O1 -Wall -Wextra -Werror -shared -fPIC -Wl,-soname,libc.so -o "$folder/libc.so" release/android/on_glibc.c
+  $compiler -shared -x c /dev/null -o "$folder/libdl.so"
+  # The linker is given the names alone: the library itself asks for another C library than the programs.
+  grep -v '^#' capi/symbols.txt | sed 's/.*/.globl &\n.type &,%function\n&:/' |
+    $compiler -shared -nostdlib -x assembler - -Wl,-soname,liblsl.so -o "$folder/names/liblsl.so"
+  for program in infos streams; do
+    $compiler -std=gnu99 -Icapi/include -o "$folder/$program" "capi/tests/c/$program.c" "$folder/names/liblsl.so" -lm -lpthread
+    within qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$folder" "$folder/$program"
+  done
+  echo "two C programs called it under QEMU"
 }
 
 msi() {
