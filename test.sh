@@ -2,7 +2,7 @@
 # Runs every check of the project side by side, and says how many passed.
 #
 #   ./test.sh                everything; first it lists what it installs outside of this folder
-#   ./test.sh quick          format, lints, layers and the Rust tests
+#   ./test.sh quick          format, lints, layers and the Rust tests, with fewer simulated faults
 #   ./test.sh aead lsl       only the checks whose file name contains one of these words
 #   ./test.sh --no-install   installs nothing outside of this folder; what needs it says so and is skipped
 set -uo pipefail

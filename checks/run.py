@@ -180,6 +180,9 @@ def main() -> int:
     # A shell starts background programs with Ctrl-C ignored, and theirs inherit that. A handler here gives them the default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended from outside; so are its checks."))
+    if "quick" in arguments.words:
+        # A tenth of what a full run simulates. Each planted fault is found within 221 runs.
+        os.environ.setdefault("SCHWANN_SIMULATIONS", "2000")
     began = time.monotonic()
     STATE.mkdir(parents=True, exist_ok=True)
     lock = alone()
