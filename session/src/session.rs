@@ -238,7 +238,10 @@ impl Secure {
     /// - Errors: [`LayerError::Forged`] and others end the connection; no plaintext is left in `wire`.
     #[inline]
     pub fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
-        let opened = self.open_next(wire);
+        let opened = match self.open_ready(wire) {
+            Some(opened) => opened,
+            None => self.open_next(wire),
+        };
         if opened.is_err() {
             self.fail();
         }

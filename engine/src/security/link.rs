@@ -222,20 +222,37 @@ impl Sealing {
     }
 
     /// As [`Layer::open`]: the whole records at the front of `wire`.
+    #[inline]
     fn open(
         &self,
         wire: &mut [u8],
         take: &mut impl FnMut(&[u8], Range<usize>),
     ) -> Result<(usize, Flow), LayerError> {
-        let (mut done, mut update) = (0, None);
-        let mut guard = self.lock();
-        let state = &mut *guard;
+        let mut state = self.lock();
+        match state.session.open(wire)? {
+            // Almost always one record is there, and nothing else.
+            Opened::Data { consumed, plain } if consumed == wire.len() => {
+                drop(state);
+                take(wire, plain);
+                Ok((consumed, Flow::Goes))
+            }
+            first => self.open_several(state, first, wire, take),
+        }
+    }
+
+    /// Opens what lies behind `first`, which was opened already.
+    #[inline(never)]
+    fn open_several(
+        &self,
+        mut state: MutexGuard<'_, Sealer>,
+        first: Opened,
+        wire: &mut [u8],
+        take: &mut impl FnMut(&[u8], Range<usize>),
+    ) -> Result<(usize, Flow), LayerError> {
+        let (mut done, mut update, mut next) = (0, None, first);
         let flow = loop {
             let rest = wire.get_mut(done..).unwrap_or_default();
-            if rest.is_empty() {
-                break Flow::Goes;
-            }
-            match state.session.open(rest)? {
+            match next {
                 Opened::Data { consumed, plain } => {
                     take(wire, done + plain.start..done + plain.end);
                     done += consumed;
@@ -251,8 +268,12 @@ impl Sealing {
                 }
                 Opened::Incomplete => break Flow::Goes,
             }
+            match wire.get_mut(done..) {
+                Some(rest @ [_, ..]) => next = state.session.open(rest)?,
+                _ => break Flow::Goes,
+            }
         };
-        drop(guard);
+        drop(state);
         if let Some((update, peer)) = update.zip(self.peer.as_ref()) {
             peer.take_in(&update);
         }

@@ -36,12 +36,7 @@ impl Receiver {
     ///
     /// - Errors: if any record fails, all are wiped. Records before a forged one are not worth a stream with a
     ///   hole.
-    #[inline]
     pub(crate) fn open(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Result<Option<Plain>, LayerError> {
-        // Single samples take a path of few lines, because each sample must fetch them.
-        if let Some(opened) = self.open_ready(wire, ahead) {
-            return opened.map(Some);
-        }
         let Some(header) = Header::parse(wire)? else { return Ok(None) };
         if wire.len() < header.record_len() {
             return Ok(None);
@@ -63,7 +58,11 @@ impl Receiver {
     /// Opens `wire` if it is one data record as long as the last, and its key stream was made ahead. Otherwise does
     /// nothing.
     #[inline]
-    fn open_ready(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Option<Result<Plain, LayerError>> {
+    pub(crate) fn open_ready(
+        &mut self,
+        wire: &mut [u8],
+        ahead: &mut Ahead,
+    ) -> Option<Result<Plain, LayerError>> {
         let LastData::Alone(length) = self.last else { return None };
         let key = self.key.as_ref().filter(|_| wire.len() == length.saturating_add(RECORD_OVERHEAD))?;
         let after = advance(self.counter, 1).ok()?;

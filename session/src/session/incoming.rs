@@ -37,8 +37,22 @@ pub(super) enum Incoming {
 }
 
 impl Secure {
-    /// Opens what one call can; the caller ends the session after an error.
+    /// Opens `wire` if it is one record of data, as long as the last, for which [`idle`](Self::idle) has prepared.
+    /// Otherwise does nothing.
+    ///
+    /// Single samples take this way. It has fewer lines of code than the other, and each sample must fetch them.
     #[inline]
+    pub(super) fn open_ready(&mut self, wire: &mut [u8]) -> Option<Result<Opened, LayerError>> {
+        if self.incoming != Incoming::Open {
+            return None;
+        }
+        let record = self.receiver.open_ready(wire, &mut self.ahead)?;
+        self.data = Direction::In;
+        Some(record.map(|OpenedRecord { consumed, place, .. }| Opened::Data { consumed, plain: place }))
+    }
+
+    /// Opens what one call can; the caller ends the session after an error.
+    #[inline(never)]
     pub(super) fn open_next(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
         if self.incoming != Incoming::Open && !self.expects_more(wire)? {
             return Ok(Opened::Incomplete);
