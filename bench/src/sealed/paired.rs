@@ -93,7 +93,7 @@ pub(crate) struct Condition {
 /// How many restarts a condition has, and of how many seconds each. Restarts differ by more than pushes of one
 /// restart leave open, so many short ones say more than few long ones.
 pub(crate) const fn extent(quick: bool) -> (usize, f64) {
-    if quick { (4, 1.0) } else { (24, 2.5) }
+    if quick { (4, 1.0) } else { (72, 0.75) }
 }
 
 /// All measurements, in groups whose members take turns, restart by restart, so that they can be compared. A group
