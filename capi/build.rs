@@ -10,7 +10,7 @@ fn main() {
             println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/liblsl.2.dylib");
             link("liblsl.dylib", "liblsl.2.dylib");
         }
-        // A package for Android has no names behind `.so`.
+        // Windows has no such names. In a package for Android a file's name ends in `.so`, so release/build.sh says `liblsl.so` itself.
         "windows" | "android" => {}
         _ => {
             // Without it `ctypes.util.find_library("lsl")` does not see the library.

@@ -6,6 +6,7 @@
 # A stand-in has the names of release/android/names.txt and no code: a name that is missing there fails the link. zig has the
 # sources of the unwinder.
 set -euo pipefail
+source release/names.sh
 folder="$1" system=(-target aarch64-linux-musl -fPIC -g0)
 mkdir -p "$folder"
 zig=$(python3 -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent)')
@@ -23,6 +24,6 @@ rm -f "$folder/libunwind.a"
 python3 -m ziglang ar rcsD "$folder/libunwind.a" "${objects[@]}"
 
 for library in libc.so libdl.so liblog.so libm.so; do
-  sed -n "s/^$library //p" release/android/names.txt | tr ' ' '\n' | sed 's/.*/.globl &\n.type &,%function\n&:/' > "$folder/$library.s"
+  sed -n "s/^$library //p" release/android/names.txt | tr ' ' '\n' | stand_in > "$folder/$library.s"
   python3 -m ziglang cc "${system[@]}" -nostdlib -shared "-Wl,-soname,$library" -o "$folder/$library" "$folder/$library.s"
 done

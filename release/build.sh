@@ -9,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target="$1" folder="$2"
 mkdir -p "$folder"
 source release/flags.sh
+source release/names.sh
 programs=(-p schwann-cli) libraries=(-p schwann-capi -p schwann-fieldtrip-capi)
 
 compile() { # COMMAND TARGET PACKAGES...
@@ -22,11 +23,6 @@ collect() { # FILES of the folder that Cargo built into
   cp "${@/#/$cargo_target/$target/dist/}" "$folder"
 }
 
-# What Windows' linkers read: a library's name, and the functions that it exports.
-definitions() { # LIBRARY < NAMES
-  { printf 'LIBRARY %s\nEXPORTS\n' "$1"; LC_ALL=C sort -u; } > "$cargo_target/$1.def"
-}
-
 exporting() { # LIBRARY PACKAGE...
   cargo-zigbuild rustc --locked --quiet --profile dist --target "$target" "${@:2}" -- "-Clink-arg=$cargo_target/$1.def"
 }
@@ -34,8 +30,9 @@ exporting() { # LIBRARY PACKAGE...
 case "$target" in
   *-windows-*)
     mkdir -p "$cargo_target"
-    grep -v '^#' capi/symbols.txt | definitions lsl.dll
-    grep -oE '\bschwann_ft_\w+\(' capi/fieldtrip/include/schwann_fieldtrip.h | tr -d '(' | definitions fieldtripbuffer.dll
+    grep -v '^#' capi/symbols.txt | definitions lsl.dll > "$cargo_target/lsl.dll.def"
+    grep -oE '\bschwann_ft_\w+\(' capi/fieldtrip/include/schwann_fieldtrip.h | tr -d '(' | definitions fieldtripbuffer.dll \
+      > "$cargo_target/fieldtripbuffer.dll.def"
     case "$target" in
       aarch64-*)
         machine=arm64

@@ -10,6 +10,7 @@
 # Clean systems are made once, in target/release-roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source release/names.sh
 packages=$(realpath "${1:?the folder of a release}") roots="$PWD/target/release-roots"
 systems=("${@:2}")
 [ ${#systems[@]} -gt 0 ] || systems=(bullseye bookworm trixie sid bookworm-arm64 bookworm-armhf)
@@ -225,7 +226,7 @@ android() {
   $compiler -O1 -Wall -Wextra -Werror -shared -fPIC -Wl,-soname,libc.so -o "$folder/libc.so" release/android/on_glibc.c
   $compiler -shared -x c /dev/null -o "$folder/libdl.so"
   # The linker is given the names alone: the library itself asks for another C library than the programs.
-  grep -v '^#' capi/symbols.txt | sed 's/.*/.globl &\n.type &,%function\n&:/' |
+  grep -v '^#' capi/symbols.txt | stand_in |
     $compiler -shared -nostdlib -x assembler - -Wl,-soname,liblsl.so -o "$folder/names/liblsl.so"
   for program in infos streams; do
     $compiler -std=gnu99 -Icapi/include -o "$folder/$program" "capi/tests/c/$program.c" "$folder/names/liblsl.so" -lm -lpthread

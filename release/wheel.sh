@@ -15,13 +15,14 @@ stage=$(mktemp -d)
 trap 'rm -rf "$library" "$stage"' EXIT
 find "$built" \( -name 'liblsl.*' -o -name lsl.dll \) -exec cp {} "$library" \;
 source release/flags.sh
+source release/names.sh
 case "$target" in
   *-linux-gnu*) compatibility=(--zig --compatibility manylinux2014) ;;
   *-musl) compatibility=(--zig --compatibility musllinux_1_2) RUSTFLAGS+=" $loaded_with_musl" ;;
   *-apple-darwin) compatibility=(--zig) ;;
   *-windows-gnullvm)
     # With --zig, maturin 1.16 exports PyInit_schwann._schwann, which there is not.
-    printf 'LIBRARY _schwann.pyd\nEXPORTS\nPyInit__schwann\n' > "$stage/_schwann.def"
+    echo PyInit__schwann | definitions _schwann.pyd > "$stage/_schwann.def"
     printf '#!/bin/sh\nexec cargo-zigbuild zig cc -- -target aarch64-windows-gnu "$@" %s\n' "$stage/_schwann.def" > "$stage/zigcc"
     chmod +x "$stage/zigcc"
     export CARGO_TARGET_AARCH64_PC_WINDOWS_GNULLVM_LINKER="$stage/zigcc"
