@@ -215,7 +215,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: SEALED,
-        about: "what sealing adds: streams side by side in the same processes, the handshake, memory, constant time",
+        about: "what sealing adds: streams side by side in the same processes, the handshake, key stream made ahead, memory, constant time",
         kind: Kind::Steps(sealed::suite::steps, 15.0),
         weight: 2.0,
     },

@@ -10,9 +10,9 @@ use schwann_session::Suite;
 use super::lab::Lab;
 use super::link;
 use super::session::shake;
+use super::timed;
 use crate::Reason;
 use crate::record::Reading;
-use crate::statistics::quantile_interval;
 
 /// Processor time of each side in so many rounds, and the wall time of a fifth as many.
 pub(crate) fn measure(step: &str, rounds: usize) -> Result<Vec<Reading>, Reason> {
@@ -32,7 +32,7 @@ fn processor_time(step: &str, lab: &Lab, rounds: usize) -> Result<Vec<Reading>, 
             sides[1].push(outlet);
         }
         for (side, times) in ["inlet", "outlet"].into_iter().zip(sides) {
-            let reading = figure(step, format!("processor time, {name}"), side, times);
+            let reading = timed(step, format!("processor time, {name}"), side, times);
             readings.push(match suite {
                 // The target of the hybrid suite, a side.
                 Suite::Hybrid => reading.limited("< 1000"),
@@ -73,19 +73,10 @@ fn wall_time(step: &str, lab: &Lab, rounds: usize) -> Result<Vec<Reading>, Reaso
             Ok(times)
         })?;
         for ((name, _), times) in kinds.iter().zip(times) {
-            readings.push(figure(step, format!("first answer, wall time, {line}"), name, times));
+            readings.push(timed(step, format!("first answer, wall time, {line}"), name, times));
         }
     }
     Ok(readings)
-}
-
-/// The median with its 95 % interval, us.
-fn figure(step: &str, name: String, subject: &str, mut times: Vec<f64>) -> Reading {
-    times.sort_by(f64::total_cmp);
-    let interval = quantile_interval(&times, 0.5, 0.95);
-    let reading =
-        Reading { name, subject: subject.to_owned(), unit: "µs".to_owned(), ..Reading::of(step, times) };
-    interval.map_or(reading.clone(), |interval| Reading { low: interval.low, high: interval.high, ..reading })
 }
 
 const SUITES: [(&str, Suite); 2] = [("hybrid", Suite::Hybrid), ("classic", Suite::Classic)];

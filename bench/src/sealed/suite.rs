@@ -1,11 +1,11 @@
 //! The suite of what sealing costs: what it runs, and what it asserts.
 
-use super::{handshake, lab, paired, state, timing};
+use super::{handshake, lab, paired, prepared, state, timing};
 use crate::record::KEYS;
 use crate::step::Step;
 use crate::suite::{Asked, Depth, Missing};
 
-/// Streams side by side, a step per group of conditions; then the handshake, memory, and constant time.
+/// Streams side by side, a step per group of conditions; then the handshake, key stream made ahead, memory, and constant time.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let (ours, effort) = (asked.ours()?, asked.effort);
     let quick = effort.depth == Depth::Quick;
@@ -27,6 +27,7 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let rounds = effort.count(1000, 50);
     let parts = [
         Step::new("handshake", move |step| handshake::measure(step, rounds)),
+        Step::new("prepared", move |step| prepared::measure(step, rounds)),
         Step::new("state", state::measure),
         Step::new("timing", timing::measure),
     ];
