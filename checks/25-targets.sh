@@ -1,6 +1,6 @@
-# Every system that people use: the crates that belong there compile, and warn of nothing. x86_64 Windows is built for Wine.
-# The program's own code differs by system and by the width of a pointer: one target of each is enough for a day's work. The
-# libraries compile for all. With SCHWANN_TARGETS=all the program compiles wherever it is released.
+# Every system that people use: the crates that belong there compile, and warn of nothing. The program's own code differs by system
+# and by the width of a pointer. One target of each is enough for a day's work, and that of Windows is built for Wine. The libraries
+# compile for all. With SCHWANN_TARGETS=all the program compiles wherever it is released.
 # cores: 2
 # target: x86_64-pc-windows-msvc i686-pc-windows-gnu aarch64-pc-windows-gnullvm
 # target: x86_64-apple-darwin aarch64-apple-darwin aarch64-apple-ios aarch64-linux-android
@@ -48,8 +48,8 @@ compile() {
 
 alike=library
 if [ "${SCHWANN_TARGETS:-}" = all ]; then alike=program static=(-p schwann-cli); fi
-compile program x86_64-pc-windows-msvc aarch64-apple-darwin armv7-unknown-linux-gnueabihf
-compile $alike i686-pc-windows-gnu aarch64-pc-windows-gnullvm x86_64-apple-darwin aarch64-unknown-linux-gnu
+compile program aarch64-apple-darwin armv7-unknown-linux-gnueabihf
+compile $alike x86_64-pc-windows-msvc i686-pc-windows-gnu aarch64-pc-windows-gnullvm x86_64-apple-darwin aarch64-unknown-linux-gnu
 compile static x86_64-unknown-linux-musl
 compile phone aarch64-apple-ios aarch64-linux-android
 compile script wasm32-unknown-unknown

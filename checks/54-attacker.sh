@@ -1,6 +1,7 @@
 # An attacker on the wire between two processes, one who listens, and one who steals the keys afterwards. The short
 # form; SCHWANN_ATTACK=full ./test.sh attacker runs every offset, thousands of random attacks on the C library, and a
 # million on two processes of the engine.
+# cores: 0
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

@@ -1,4 +1,5 @@
 # Every scenario runs once against the real liblsl and checks its own result; the statistics equal scipy's.
+# cores: 0
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

@@ -1,5 +1,6 @@
 # The benchmark between two computers, which are network namespaces here: over lines of its own with delay and loss, and by
 # the same program on another. Every run checks its own result, sealed and plain; no speed is judged.
+# cores: 0
 # debian: iproute2
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

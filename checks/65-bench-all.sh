@@ -1,5 +1,6 @@
 # The suites of steps in their quick form, and all suites in one command that ends in one report. Each step checks its own
 # result: what a kernel or a library gives wrongly fails it. That a machine is too restless to be measured on fails nothing.
+# cores: 0
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

@@ -1,6 +1,6 @@
 # Sealed recordings open with Debian's age, and what age seals opens in ours; pyxdf reads what we compress.
 # debian: age
-# cores: 1
+# cores: 0
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages
