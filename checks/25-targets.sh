@@ -7,6 +7,8 @@
 # target: aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl wasm32-unknown-unknown
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+# Warnings are errors. Flags count for targets alone, so what runs here while they compile is shared with the other checks.
+export RUSTFLAGS="${RUSTFLAGS--D warnings}"
 # Nothing is linked, so the C of a dependency (ring) needs no compiler of each system: this one makes empty files. For Windows on ARM
 # ring asks for clang by name.
 stub="$SCHWANN_STATE/empty-compiler"

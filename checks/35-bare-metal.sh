@@ -10,6 +10,7 @@ for target in "${targets[@]}"; do
 done
 
 set -e
+export RUSTFLAGS="${RUSTFLAGS--D warnings}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/bare-metal"
 for target in "${targets[@]}"; do
   for package in schwann-proto schwann-aead schwann-session schwann-mse schwann-node; do

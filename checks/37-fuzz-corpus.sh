@@ -4,7 +4,7 @@
 set -euo pipefail
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/fuzz"
 # As `cargo fuzz` builds them: some targets need the sessions without a handshake that only such builds have.
-export RUSTFLAGS="${RUSTFLAGS:-} --cfg fuzzing"
+export RUSTFLAGS="${RUSTFLAGS--D warnings} --cfg fuzzing"
 cargo build --quiet --manifest-path fuzz/Cargo.toml --bins
 count=0
 for source in fuzz/fuzz_targets/*.rs; do

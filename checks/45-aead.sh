@@ -8,7 +8,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
 need valgrind qemu-aarch64 aarch64-linux-gnu-gcc
 python_packages
-export RUSTFLAGS="${RUSTFLAGS--D warnings}"
 
 # Prints the path of a test program of this crate; options of nextest follow.
 program() {
@@ -54,7 +53,7 @@ SCHWANN_AEAD_CASES=2000 SCHWANN_AEAD_EXPECT=portable,neon \
 
 echo "--- miri"
 if cargo +nightly miri --version >/dev/null 2>&1; then
-  RUSTFLAGS="" MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri timeout 900 \
+  MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri timeout 900 \
     cargo +nightly miri test --locked -p schwann-aead --lib -- the_model a_block ct:: chacha20poly1305 chunked
 else
   echo "SKIPPED miri: the nightly compiler or its component is not here"

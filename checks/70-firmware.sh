@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 # The images as a device gets them: their sizes and instructions are measured.
 export SCHWANN_IMAGES="$CARGO_TARGET_DIR/qemu/$target/release"
 build_images() {
-  CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
+  RUSTFLAGS="${RUSTFLAGS--D warnings}" CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
     --manifest-path firmware/qemu-riscv32/Cargo.toml "$@"
 }
 build_images --bin schwann-qemu-node --features bare

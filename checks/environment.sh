@@ -6,6 +6,8 @@ mkdir -p "$SCHWANN_STATE"
 target="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 # One profile serves every check: each thing is built once.
 built="$target/debug"
+# Warnings are errors in what is for Windows alone, too. 05-lints looks at the rest, so other builds have no flags, and share more.
+export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUSTFLAGS="-D warnings"
 
 # Builds for a check that runs by itself; test.sh builds everything before it starts the others.
 build() {
