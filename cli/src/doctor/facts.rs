@@ -263,7 +263,7 @@ impl Facts {
     }
 
     /// Whether an address is one of this computer.
-    fn is_own(&self, ip: IpAddr) -> bool {
+    pub(super) fn is_own(&self, ip: IpAddr) -> bool {
         ip.is_loopback() || self.interfaces.iter().any(|interface| interface.ip == ip)
     }
 

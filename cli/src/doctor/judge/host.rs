@@ -8,7 +8,7 @@ use schwann_recorder::words::quoted;
 
 use super::refused::mending;
 use super::view::{firewall_of, has_heard_multicast, has_heard_unicast, has_our_time, manager_of};
-use super::{add, address, allow, allow_there};
+use super::{add, addresses, allow, allow_there};
 use crate::doctor::{
     Finding, Weight,
     facts::{Facts, Host, Stream, version_of},
@@ -22,7 +22,7 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         let what = format!("No computer called {name:?} was found.");
         return add(findings, Weight::Fault, "host-unknown", what, commands::look_up(name));
     }
-    let found: Vec<_> = facts.streams.iter().filter(|stream| is_at(stream, host)).collect();
+    let found: Vec<_> = facts.streams.iter().filter(|stream| is_at(stream, host, facts)).collect();
     if found.is_empty() {
         return judge_unseen_host(host, facts, findings);
     }
@@ -109,14 +109,16 @@ pub(super) fn judge_peers(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-fn is_at(stream: &Stream, host: &Host) -> bool {
-    host.addresses.iter().any(|ip| address(stream) == ip.to_string())
+/// Whether the stream is of this host. A computer has several addresses: its own streams are at any of them.
+fn is_at(stream: &Stream, host: &Host, facts: &Facts) -> bool {
+    let is_own = host.addresses.iter().any(|&ip| facts.is_own(ip));
+    addresses(&stream.info).any(|ip| host.addresses.contains(&ip) || (is_own && facts.is_own(ip)))
 }
 
 /// Whether it is said of the stream's computer that a firewall blocks UDP, which is why no search finds the stream.
 pub(super) fn is_told_of_host(unseen: &Unseen, facts: &Facts) -> bool {
     let Ok(place) = unseen.address.parse::<SocketAddr>() else { return false };
-    let without_stream = |host: &&Host| !facts.streams.iter().any(|stream| is_at(stream, host));
+    let without_stream = |host: &&Host| !facts.streams.iter().any(|stream| is_at(stream, host, facts));
     let mut hosts = facts.silent_peers.iter().chain(facts.host.as_ref()).filter(without_stream);
     facts.unsealed.is_none() && hosts.any(|host| host.addresses.contains(&place.ip()) && is_blocked(host))
 }
