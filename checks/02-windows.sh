@@ -4,7 +4,5 @@
 # target: x86_64-pc-windows-gnu
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-need x86_64-w64-mingw32-gcc
-export CARGO_BUILD_TARGET=x86_64-pc-windows-gnu
-cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi
-cargo test --locked --quiet -p schwann-cli --test recordings --test cmd --no-run
+build_for_windows
+cargo test --locked --quiet -p schwann-cli --test recordings --test cmd --target x86_64-pc-windows-gnu --no-run

@@ -6,8 +6,7 @@
 # fetch: original_for_windows
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-need x86_64-w64-mingw32-gcc
-cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi --target x86_64-pc-windows-gnu
+build_for_windows
 need wine
 libraries
 build -p schwann-cli

@@ -30,7 +30,7 @@ all() {
     --skip while_a_stream_is_away --skip many_streams_are_shown_within_two_seconds
 }
 
-cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi
+build_for_windows
 tests -p schwann-cli --test recordings
 if [ "${SCHWANN_WINE:-}" = all ]; then
   all

@@ -64,6 +64,12 @@ libraries() {
   export SCHWANN_LIBLSL REAL_LIBLSL_118 REAL_LIBLSL_117
 }
 
+# Builds what the checks under Wine run.
+build_for_windows() {
+  need x86_64-w64-mingw32-gcc
+  cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi --target x86_64-pc-windows-gnu
+}
+
 # Brings the original's library for Windows, once, out of pylsl's wheel.
 original_for_windows() {
   local folder="$SCHWANN_STATE/windows" version
