@@ -1,5 +1,5 @@
-//! What sealing costs: streams side by side, the handshake, key stream made ahead, the state of
-//! a connection, and constant time.
+//! What sealing costs: streams side by side, the handshake, key stream made ahead, the state of a connection, and
+//! constant time.
 
 use crate::record::Reading;
 use crate::statistics::quantile_interval;
