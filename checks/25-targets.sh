@@ -1,6 +1,6 @@
-# Every system that people use: the crates that belong there compile, and warn of nothing. The program's own code differs by system
-# and by the width of a pointer. One target of each is enough for a day's work, and that of Windows is built for Wine. The libraries
-# compile for all. With SCHWANN_TARGETS=all the program compiles wherever it is released.
+# Every system that people use: the crates that belong there compile, and warn of nothing. The program's own code differs by system,
+# by the width of a pointer, and without the relay. One target of each is enough for a day's work, and that of Windows is built for
+# Wine. The libraries compile for all. With SCHWANN_TARGETS=all the program compiles wherever it is released.
 # cores: 2
 # target: x86_64-pc-windows-msvc i686-pc-windows-gnu aarch64-pc-windows-gnullvm
 # target: x86_64-apple-darwin aarch64-apple-darwin aarch64-apple-ios aarch64-linux-android
@@ -30,8 +30,8 @@ chmod +x "$TARGET_CC"
 library=(-p schwann-capi -p schwann-fieldtrip-capi)
 program=(-p schwann-cli "${library[@]}")
 phone=(-p schwann-capi)
-# The program as it is without the relay.
-static=(-p schwann-cli --no-default-features)
+# The program as it is without the relay, and the relay's crate beside it.
+narrow=(-p schwann-cli -p schwann-hub "${library[@]}" --no-default-features)
 script=(-p schwann-proto -p schwann-xdf -p schwann-session)
 
 # The crates of the first argument, a list's name, compile for the others.
@@ -48,10 +48,14 @@ compile() {
   echo "${*:2}: ${crates[*]}"
 }
 
-alike=library
-if [ "${SCHWANN_TARGETS:-}" = all ]; then alike=program static=(-p schwann-cli); fi
-compile program aarch64-apple-darwin armv7-unknown-linux-gnueabihf
-compile $alike x86_64-pc-windows-msvc i686-pc-windows-gnu aarch64-pc-windows-gnullvm x86_64-apple-darwin aarch64-unknown-linux-gnu
-compile static x86_64-unknown-linux-musl
+systems=(x86_64-pc-windows-msvc i686-pc-windows-gnu aarch64-pc-windows-gnullvm x86_64-apple-darwin aarch64-unknown-linux-gnu
+  x86_64-unknown-linux-musl)
+if [ "${SCHWANN_TARGETS:-}" = all ]; then
+  compile program aarch64-apple-darwin armv7-unknown-linux-gnueabihf "${systems[@]}"
+else
+  compile program aarch64-apple-darwin
+  compile library "${systems[@]}"
+fi
+compile narrow armv7-unknown-linux-gnueabihf
 compile phone aarch64-apple-ios aarch64-linux-android
 compile script wasm32-unknown-unknown

@@ -11,15 +11,14 @@ done
 
 set -e
 export RUSTFLAGS="${RUSTFLAGS--D warnings}"
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/bare-metal"
-for target in "${targets[@]}"; do
-  for package in schwann-proto schwann-aead schwann-session schwann-mse schwann-node; do
-    cargo check --locked --quiet --package "$package" --no-default-features --target "$target"
-    echo "$package is without the standard library on $target"
-  done
-  cargo check --locked --quiet --package schwann-proto --no-default-features --features alloc --target "$target"
-  echo "schwann-proto with alloc is, too"
-  # The node uses all of them; its machine code is made for each chip.
-  cargo build --locked --quiet --package schwann-node --features hybrid --target "$target"
-  echo "schwann-node with the hybrid suite builds for $target"
+echo "on ${targets[*]}:"
+# One crate a call: what another one asks for would be on here, too.
+for package in schwann-proto schwann-aead schwann-session schwann-mse schwann-node; do
+  cargo check --locked --quiet --package "$package" --no-default-features "${targets[@]/#/--target=}"
+  echo "$package is without the standard library"
 done
+cargo check --locked --quiet --package schwann-proto --no-default-features --features alloc "${targets[@]/#/--target=}"
+echo "schwann-proto with alloc is, too"
+# The node uses all of them; its machine code is made for each chip.
+cargo build --locked --quiet --package schwann-node --features hybrid "${targets[@]/#/--target=}"
+echo "schwann-node with the hybrid suite builds"
