@@ -1,6 +1,7 @@
 """Runs the checks of this folder side by side, and says how many passed.
 
-A check is a file NN-name.sh. It exits 0 (passed), 77 (cannot exist here; its last line says why) or anything else (failed).
+A check is a file NN-name.sh. 00-build runs by itself; then those whose names begin with 0 start before the others.
+A check exits 0 (passed), 77 (cannot exist here; its last line says why) or anything else (failed).
 The first lines of a check say what it needs:
 
     # cores: 2            processors that it keeps busy; 1 without this line, 0 for a check that mostly waits
@@ -143,7 +144,8 @@ def run(checks: list[Check], slots: int) -> None:
     isolated = can_isolate()
     if not isolated:
         print("This machine permits no network of one's own: the checks run one by one.")
-    waiting, running = sorted(checks, key=lambda check: (-check.expected, check.cores == 1)), []
+    waiting = sorted(checks, key=lambda check: (not check.name.startswith("0"), -check.expected, check.cores == 1))
+    running = []
     try:
         while waiting or running:
             for check in list(waiting):
@@ -193,11 +195,12 @@ def main() -> int:
         print(f"Only {free_mib} MiB are free here, and the checks may need 6500: `cargo clean` or a larger disk helps.")
     install(checks, not arguments.no_install)
     prepare(checks)
-    first = [check for check in checks if check.name.startswith("0")]
-    for part in (first, [check for check in checks if check not in first]):
-        run(part, os.cpu_count() or 2)
-        if "00-build" in (check.name for check in first if check.code == 0):
-            os.environ["SCHWANN_BUILT"] = "yes"
+    build = [check for check in checks if check.name == "00-build"]
+    if build:
+        run(build, os.cpu_count() or 2)
+    if any(check.code == 0 for check in build):
+        os.environ["SCHWANN_BUILT"] = "yes"
+    run([check for check in checks if check not in build], os.cpu_count() or 2)
     seconds |= {check.name: round(check.seconds, 1) for check in checks if check.code == 0}
     TIMES.write_text(json.dumps(seconds, indent=1, sort_keys=True))
     lock.close()
