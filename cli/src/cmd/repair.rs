@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use schwann_recorder::certificate::derive;
+use schwann_recorder::certificate::{certificate_path, derive};
 use schwann_recorder::sealing;
 use schwann_xdf::{Recipients, Repair, RepairError, Survey};
 use serde_json::json;
@@ -116,13 +116,20 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
 }
 
 /// Writes the certificate of the new recording, if the old one has one: it names that.
+///
+/// One that is sealed to others cannot be read here, and gets none, which is said.
 fn certify(arguments: &Arguments, output: &Path) -> Result<(), Problem> {
     let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
-    // One that is sealed to others cannot be read here, and gets none.
-    let Ok(content) =
-        arguments.opening.location(output).and_then(|new| new.open().map_err(|error| wrong(&error)))
-    else {
+    if matches!(certificate_path(&arguments.file).try_exists(), Ok(false)) {
         return Ok(());
+    }
+    let opened = arguments.opening.location(output).and_then(|new| new.open().map_err(|error| wrong(&error)));
+    let content = match opened {
+        Ok(content) => content,
+        Err(problem) => {
+            eprintln!("schwann: the new recording has no certificate: {problem}");
+            return Ok(());
+        }
     };
     let how = format!("repaired from {}", arguments.file.file_name().unwrap_or_default().display());
     let trust = lab::config().trust().ok();

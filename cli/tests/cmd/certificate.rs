@@ -219,4 +219,11 @@ fn what_is_made_from_a_recording_has_a_certificate_that_names_it() {
     assert_eq!(run(&lab, &[], &["repair", "x.xdf"]).0, Some(1));
     let (code, out) = run(&lab, &[], &["verify", "x-repaired.xdf"]);
     assert!(code == Some(0) && out.contains("made from x.xdf") && out.contains("bit by bit"), "{out}");
+
+    let others = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";
+    let (code, out) = run(&lab, &[], &["repair", "x.xdf", "-o", "theirs.xdf.age", "--to", others]);
+    assert!(
+        code == Some(1) && out.contains("no certificate: theirs.xdf.age: the recording is sealed"),
+        "{out}"
+    );
 }

@@ -54,6 +54,21 @@ fn the_authority_moves_and_leaves_a_member_behind() {
 }
 
 #[test]
+fn a_list_that_was_damaged_is_missed_when_the_backup_takes_its_place() {
+    let (lab, device) = (Machine::new("lost-list", "lab"), Machine::new("lost-list", "device"));
+    lab.says(&["init"]);
+    lab.says(&["issue", &next_argument(&device.says(&["new-device", "a device"]), "keys issue")]);
+    let file = path(&lab, "lab.backup");
+    let words = words_of(&lab.says(&["backup", &file]));
+    lab.says(&["revoke", "a device"]);
+    std::fs::write(path(&lab, "lab.revoked"), "damaged").expect("a file");
+    let recovered = lab.keys_with(&["recover", &file], &words);
+    let said = String::from_utf8_lossy(&recovered.stderr);
+    assert!(recovered.status.success() && said.contains("the backup's list 1 takes its place"), "{said}");
+    assert!(lab.says(&["revoke", "a device"]).contains("revoked by list 2"));
+}
+
+#[test]
 fn two_machines_with_the_authority_learn_of_each_other() {
     let (one, two) = (Machine::new("two", "one"), Machine::new("two", "two"));
     let [lost, stolen] = ["lost", "stolen"].map(|name| Machine::new("two", name));

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use schwann::security::keys::install_list;
-use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
+use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB, REVOKED};
 use schwann_session::keystore::{self, Kind};
 use schwann_session::{AuthorityKey, Certificate, Lab, RevocationList};
 use zeroize::Zeroizing;
@@ -113,7 +113,10 @@ impl Keys {
     /// The flag says that it is new.
     fn joined_lists(&self, backup: &Backup, lab: &Lab) -> Result<(ListAndKey, bool), Problem> {
         let theirs = || (backup.revoked.clone(), backup.discovery.clone());
-        let Ok(own) = self.revoked(lab) else { return Ok((theirs(), false)) };
+        let Ok(own) = self.revoked(lab) else {
+            self.tell_lost_list(backup.revoked.number());
+            return Ok((theirs(), false));
+        };
         let forgotten = self.forgotten(lab, &own)?;
         let has_all = |one: &RevocationList<Vec<u8>>, other: &RevocationList<Vec<u8>>| {
             other.entries().chain(forgotten.iter().copied()).all(|entry| one.contains(entry))
@@ -127,6 +130,19 @@ impl Keys {
         let number = own.number().max(backup.revoked.number()) + 1;
         let entries = own.entries().chain(backup.revoked.entries()).chain(forgotten.iter().copied());
         Ok((signed_list(&backup.authority, number, entries)?, true))
+    }
+
+    /// Says that a list was here and cannot be read, if so: a device that it put out may come back.
+    fn tell_lost_list(&self, number: u64) {
+        let path = self.path(REVOKED);
+        if !matches!(path.try_exists(), Ok(false)) {
+            eprintln!(
+                "schwann: {} cannot be read, so the backup's list {number} takes its place.\n\
+                 Revoke again what was revoked after the backup, unless a running machine brings the newer list: \
+                 schwann keys issued",
+                path.display()
+            );
+        }
     }
 }
 
