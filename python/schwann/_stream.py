@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -132,11 +134,15 @@ class Stream(Closing):
         """Has `call` called when this program falls behind by more than `max_lag` seconds, or the stream is silent for as
         long. It is called again when that is over. None ends that.
 
-        The thread of the stream's connection calls it, whether the program pulls or not: return soon. Samples that were skipped count as behind.
+        A thread of its own calls it, whether the program pulls or not. Samples that were skipped count as behind.
         """
         if call is not None and (not max_lag > 0 or not math.isfinite(max_lag)):
             raise ArgumentError("max_lag is a number of seconds above 0.")
-        self._native.set_alarm(max_lag, None if call is None else lambda *told: call(Alarm(*told)))
+        if call is None:
+            self._native.clear_alarm()
+            return
+        alarms = self._native.set_alarm(max_lag)
+        threading.Thread(target=_tell, args=(alarms, call), name="schwann-alarm", daemon=True).start()
 
     def _length(self, seconds: float | None, count: int | None) -> int | None:
         if seconds is None:
@@ -219,3 +225,11 @@ class Stream(Closing):
 
     def __repr__(self) -> str:
         return f"<Stream {self._info.name}{', closed' if self.closed else ''}>"
+
+
+def _tell(alarms: _schwann.Alarms, call: Callable[[Alarm], object]) -> None:
+    while (told := alarms.next()) is not None:
+        try:
+            call(Alarm(*told))
+        except Exception as error:
+            sys.excepthook(type(error), error, error.__traceback__)

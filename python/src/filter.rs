@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use schwann_recorder::Sections;
 
 use crate::failure::{Kind, exception};
+use crate::rows::room;
 
 /// A cascade of sections, with the state of each channel in each section.
 #[pyclass(frozen, module = "schwann._schwann")]
@@ -43,7 +44,7 @@ impl Filter {
             let message = format!("The filter takes samples × {} channels.", self.channels);
             return Err(exception(py, Kind::Argument, message));
         }
-        let filtered = PyArray2::<f64>::zeros(py, [samples.shape()[0], self.channels], false);
+        let filtered = room::<f64, _>(py, [samples.shape()[0], self.channels])?;
         let (input, mut output) = (samples.as_slice()?, filtered.readwrite());
         let output = output.as_slice_mut()?;
         py.detach(|| self.run(input, output));

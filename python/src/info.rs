@@ -73,11 +73,9 @@ impl Info {
         Self::of(self.lock().clone())
     }
 
-    /// Gives the description another uid by chance, and returns it.
-    fn reset_uid(&self, py: Python<'_>) -> PyResult<String> {
-        // The interpreter's own source of chance saves a dependency.
-        let random: [u8; 16] = py.import("os")?.call_method1("urandom", (16,))?.extract()?;
-        Ok(text(self.lock().reset_uid(random).as_bytes()))
+    /// Gives the description another uid out of random bytes, and returns it.
+    fn reset_uid(&self, random: [u8; 16]) -> String {
+        text(self.lock().reset_uid(random).as_bytes())
     }
 
     /// The whole description.

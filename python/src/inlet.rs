@@ -1,10 +1,13 @@
 //! Inlets.
 
+mod alarms;
 mod live;
 mod pull;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use alarms::Alarms;
+use alarms::alarms;
 use live::Live;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -110,23 +113,16 @@ impl Inlet {
         })
     }
 
-    /// Has `tell` called with an event's name, seconds of lag and the number of skipped samples. A thread of the
-    /// engine calls. None ends that.
-    fn set_alarm(&self, py: Python<'_>, max_lag: f64, tell: Option<Py<PyAny>>) -> PyResult<()> {
-        let inlet = self.live(py)?;
-        let Some(tell) = tell else {
-            inlet.clear_alarm();
-            return Ok(());
-        };
-        inlet.set_alarm(max_lag, move |alarm| {
-            // While the interpreter ends, there is no program to tell.
-            let _ = Python::try_attach(|py| {
-                let name = event_name(alarm.kind.into());
-                if let Err(error) = tell.call1(py, (name, alarm.lag, alarm.skipped)) {
-                    error.write_unraisable(py, Some(tell.bind(py)));
-                }
-            });
-        });
+    /// Sets the alarm, and returns what it tells from now on.
+    fn set_alarm(&self, py: Python<'_>, max_lag: f64) -> PyResult<Alarms> {
+        let (teller, alarms) = alarms();
+        self.live(py)?.set_alarm(max_lag, move |alarm| teller.tell(alarm));
+        Ok(alarms)
+    }
+
+    /// Ends the alarm.
+    fn clear_alarm(&self, py: Python<'_>) -> PyResult<()> {
+        self.live(py)?.clear_alarm();
         Ok(())
     }
 

@@ -30,7 +30,7 @@ mod _schwann {
     #[pymodule_export]
     use super::info::Info;
     #[pymodule_export]
-    use super::inlet::Inlet;
+    use super::inlet::{Alarms, Inlet};
     #[pymodule_export]
     use super::keys::{
         Membership, key_status, library_info, policy_of, set_config_content, set_config_filename,

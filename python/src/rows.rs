@@ -69,9 +69,10 @@ fn push_as<T: Element + Value>(
 }
 
 /// An array of this shape, such as samples × channels. What is in it does not matter, so a large one is not cleared first.
+/// numpy would let other threads run while it clears one, and if the interpreter ended then, this thread would end in here.
 ///
 /// - Errors: numpy's, if there is no memory for so many.
-fn room<'py, T: Element, S: IntoDimension>(
+pub(crate) fn room<'py, T: Element, S: IntoDimension>(
     py: Python<'py>,
     shape: S,
 ) -> PyResult<Bound<'py, PyArray<T, S::Dim>>> {
@@ -128,5 +129,7 @@ pub(crate) fn filled<'py, T: Element + Send>(
     Ok((values.get_item(&first)?, stamps))
 }
 
-/// Bytes that are cleared faster than numpy is asked not to.
-const CLEARED: usize = 16 * 1024;
+/// Bytes that numpy clears without letting go of the interpreter.
+///
+/// - Source: numpy `npy_alloc_cache_zero`, whose cache has blocks of less.
+const CLEARED: usize = 1024;

@@ -19,6 +19,12 @@ stream = outlet.info.open(timeout=30)
 outlet.push([1.0, 2.0])
 def other_thread(call):
     threading.Thread(target=call, daemon=True).start()
+class Slow:
+    sleep = time.sleep
+    def __del__(self):
+        self.sleep(0.2)
+# The interpreter takes its time to end, so threads that wait come back while it does.
+slow = Slow()
 """
 ENDS = {
     "a recording": """
@@ -70,6 +76,36 @@ async def receive():
         print("end", flush=True)
         sys.exit()
 asyncio.run(receive())
+""",
+    "arrays that are made": """
+made = threading.Event()
+def receive():
+    while True:
+        stream.pull(1000, timeout=0.0)
+        made.set()
+other_thread(receive)
+made.wait(30)
+""",
+    "an array that is filtered": """
+from schwann import Filter
+import numpy
+made = threading.Event()
+def filter():
+    low = Filter.lowpass(10.0, rate=100.0, channels=2)
+    while True:
+        low(numpy.zeros((1000, 2)))
+        made.set()
+other_thread(filter)
+made.wait(30)
+""",
+    "an alarm that is told": """
+told = threading.Event()
+def tell(alarm):
+    told.set()
+    while True:
+        time.sleep(0.001)
+stream.on_alarm(tell, max_lag=0.01)
+told.wait(30)
 """,
     "everything that waits": """
 for call in [stream.pull, lambda: stream.pull(1000), lambda: outlet.wait_for_consumers(9), lambda: schwann.resolve(name="nobody", timeout=None)]:

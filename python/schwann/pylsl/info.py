@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -86,7 +87,7 @@ class StreamInfo:
 
     def reset_uid(self) -> str:
         """Gives the description another uid, and returns it."""
-        return self.obj.reset_uid()
+        return self.obj.reset_uid(os.urandom(16))
 
     def session_id(self) -> str:
         """The LSL session that the stream belongs to."""
