@@ -134,7 +134,7 @@ class Stream(Closing):
         """Has `call` called when this program falls behind by more than `max_lag` seconds, or the stream is silent for as
         long. It is called again when that is over. None ends that.
 
-        A thread of its own calls it, whether the program pulls or not. Samples that were skipped count as behind.
+        A thread of its own calls it, whether the program pulls or not, and prints what it raises. Samples that were skipped count as behind.
         """
         if call is not None and (not max_lag > 0 or not math.isfinite(max_lag)):
             raise ArgumentError("max_lag is a number of seconds above 0.")

@@ -2,6 +2,10 @@
 //!
 //! The package in `schwann/` gives them their Python names, types and defaults; programs use that. Unsafe code is only
 //! what pyo3 generates.
+//!
+//! Handlers of signals run in the main thread. Nothing else of a program is called from here, and no function of C that
+//! lets go of the interpreter. Before 3.14, CPython ends a thread that comes back to an interpreter that ends, and below
+//! Rust's frames that ends the process. pyo3 keeps such a thread in `detach`.
 #![deny(unsafe_code)]
 
 mod bell;
