@@ -136,11 +136,11 @@ class Stream(Closing):
 
         A thread of its own calls it, whether the program pulls or not, and prints what it raises. Samples that were skipped count as behind.
         """
-        if call is not None and (not max_lag > 0 or not math.isfinite(max_lag)):
-            raise ArgumentError("max_lag is a number of seconds above 0.")
         if call is None:
             self._native.clear_alarm()
             return
+        if not max_lag > 0 or not math.isfinite(max_lag):
+            raise ArgumentError("max_lag is a number of seconds above 0.")
         alarms = self._native.set_alarm(max_lag)
         threading.Thread(target=_tell, args=(alarms, call), name="schwann-alarm", daemon=True).start()
 

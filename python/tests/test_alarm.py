@@ -4,6 +4,7 @@ import os
 import queue
 import subprocess
 import sys
+import threading
 import time
 import uuid
 
@@ -64,6 +65,20 @@ def test_a_stream_may_be_closed_by_whoever_is_told(connect: Connect) -> None:
 
     stream.on_alarm(close, max_lag=0.2)
     assert told.get(timeout=PATIENCE)
+
+
+def test_no_thread_is_left_of_an_alarm(connect: Connect) -> None:
+    _, stream = connect("EEG", 1, rate=100.0)
+    before = threading.active_count()
+    for _ in range(3):
+        stream.on_alarm(print, max_lag=60.0)
+    stream.on_alarm(None)
+    stream.on_alarm(print, max_lag=60.0)
+    stream.close()
+    deadline = time.monotonic() + PATIENCE
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
 
 
 def test_a_stream_that_goes_away_is_silent(connect: Connect) -> None:

@@ -3,9 +3,8 @@
 //! The engine's thread does not call the program. Before 3.14, CPython ends a thread that runs Python code while the
 //! interpreter ends. A thread that ends below Rust's frames takes the process with it.
 
-use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
 use schwann::inlet::Alarm;
@@ -19,32 +18,28 @@ type Told = (&'static str, f64, u64);
 #[pyclass(frozen, module = "schwann._schwann")]
 pub(crate) struct Alarms {
     told: Mutex<Receiver<Told>>,
-    is_over: Arc<AtomicBool>,
+    /// What waits of an alarm that is over is not told any more.
+    teller: Weak<()>,
 }
 
 /// The engine's end of it.
 pub(super) struct Teller {
     told: SyncSender<Told>,
-    is_over: Arc<AtomicBool>,
+    _is_there: Arc<()>,
 }
 
 /// Both ends.
 pub(super) fn alarms() -> (Teller, Alarms) {
     let (sender, receiver) = sync_channel(WAITING_MAX);
-    let is_over = Arc::new(AtomicBool::new(false));
-    (Teller { told: sender, is_over: Arc::clone(&is_over) }, Alarms { told: Mutex::new(receiver), is_over })
+    let there = Arc::new(());
+    let alarms = Alarms { told: Mutex::new(receiver), teller: Arc::downgrade(&there) };
+    (Teller { told: sender, _is_there: there }, alarms)
 }
 
 impl Teller {
     pub(super) fn tell(&self, alarm: Alarm) {
-        // A program that let so many wait does not miss another one.
+        // A program that has not returned for so many is told no more until it does.
         let _ = self.told.try_send((event_name(alarm.kind.into()), alarm.lag, alarm.skipped));
-    }
-}
-
-impl Drop for Teller {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
     }
 }
 
@@ -53,7 +48,7 @@ impl Alarms {
     /// Waits for the next event; nothing once it is over. Signals do not end the wait.
     fn next(&self, py: Python<'_>) -> Option<Told> {
         let told = py.detach(|| self.told.lock().unwrap_or_else(PoisonError::into_inner).recv());
-        told.ok().filter(|_| !self.is_over.load(Ordering::Relaxed))
+        told.ok().filter(|_| self.teller.strong_count() > 0)
     }
 }
 
