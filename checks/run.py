@@ -164,6 +164,17 @@ def run(checks: list[Check], slots: int) -> None:
             check.end()
 
 
+def run_all(checks: list[Check]) -> None:
+    """Runs 00-build by itself, if it is among them: the others need not build then."""
+    slots = os.cpu_count() or 2
+    build = [check for check in checks if check.name == "00-build"]
+    if build:
+        run(build, slots)
+    if any(check.code == 0 for check in build):
+        os.environ["SCHWANN_BUILT"] = "yes"
+    run([check for check in checks if check not in build], slots)
+
+
 def counted(checks: list[Check]) -> tuple[int, int]:
     """Tests inside the checks, as their own runners counted them."""
     passed = failed = 0
@@ -195,12 +206,7 @@ def main() -> int:
         print(f"Only {free_mib} MiB are free here, and the checks may need 6500: `cargo clean` or a larger disk helps.")
     install(checks, not arguments.no_install)
     prepare(checks)
-    build = [check for check in checks if check.name == "00-build"]
-    if build:
-        run(build, os.cpu_count() or 2)
-    if any(check.code == 0 for check in build):
-        os.environ["SCHWANN_BUILT"] = "yes"
-    run([check for check in checks if check not in build], os.cpu_count() or 2)
+    run_all(checks)
     seconds |= {check.name: round(check.seconds, 1) for check in checks if check.code == 0}
     TIMES.write_text(json.dumps(seconds, indent=1, sort_keys=True))
     lock.close()
