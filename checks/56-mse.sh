@@ -5,16 +5,12 @@
 # cores: 0
 # network: own
 # debian: aria2 transmission-daemon rtorrent iproute2
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python3 checks/mse_words.py
-# The features that the workspace's own test run leaves off.
-cargo clippy --locked --quiet --no-deps -p schwann-mse --all-features --all-targets -- -D warnings
-cargo test --locked --quiet -p schwann-mse --all-features --test asynchronous
 
 python_packages
-build -p schwann-mse --example mse_peer
-build -p schwann-cli --bin schwann
 
 # The programs mostly wait for their own clocks, so four of their tests run at once; libtorrent's measure delays.
 pytest="python3 -m pytest -q -rs -p no:cacheprovider --noconftest"
@@ -25,5 +21,4 @@ bash -c "$tests"
 # Every measurement runs once, over real sockets between two processes, and verifies its bytes.
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-build -p schwann-bench
 "$built/schwann-bench" mse --quick --trial --out "$results"

@@ -1,5 +1,4 @@
 //! The same connection through tokio's traits.
-#![cfg(feature = "tokio")]
 
 mod support;
 
