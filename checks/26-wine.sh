@@ -4,12 +4,11 @@
 # debian: gcc-mingw-w64-x86-64 wine wine64
 # target: x86_64-pc-windows-gnu
 # fetch: original_for_windows
+# after: 00-build 02-windows
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-build_for_windows
 need wine
 libraries
-build -p schwann-cli
 original_for_windows
 windows="$target/x86_64-pc-windows-gnu/debug"
 

@@ -4,6 +4,7 @@
 # network: own
 # debian: gcc-mingw-w64-x86-64 wine wine64
 # target: x86_64-pc-windows-gnu
+# after: 02-windows
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 windows_under_wine "$SCHWANN_STATE/wine-tests"
@@ -30,12 +31,11 @@ all() {
     --skip while_a_stream_is_away --skip many_streams_are_shown_within_two_seconds
 }
 
-build_for_windows
-tests -p schwann-cli --test recordings
+tests "${for_windows[@]}" --test recordings
 if [ "${SCHWANN_WINE:-}" = all ]; then
   all
 else
-  tests -p schwann-cli --test cmd -- demo ft:: play terminal_is_closed
+  tests "${for_windows[@]}" --test cmd -- demo ft:: play terminal_is_closed
 fi
 
 # C programs with our libraries. Of Windows' own there is no fork, which process.c is about.

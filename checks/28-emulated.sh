@@ -17,7 +17,7 @@ tests() { # SYSTEM WORDS...
   cargo test --locked --quiet --no-fail-fast --target "$1" "${@:2}" || failed=1
 }
 
-# A recording made and proved by the program, which starts itself: the kernel must know QEMU (Debian: qemu-user-binfmt).
+# A recording made and proved by the program.
 demo() { # SYSTEM RUNNER...
   cargo build --locked --quiet -p schwann-cli --target "$1"
   local program="$target/$1/debug/schwann" file="$SCHWANN_STATE/$1.xdf"
@@ -37,6 +37,9 @@ all() { # SYSTEM RUNNER...
 }
 
 if [ "${SCHWANN_EMULATED:-}" = all ]; then
+  # Some tests and the demo start their own program.
+  [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] && [ -e /proc/sys/fs/binfmt_misc/qemu-arm ] ||
+    { echo "needs a kernel that starts programs for ARM with QEMU: apt-get install qemu-user-binfmt"; exit 77; }
   QEMU_LD_PREFIX=/usr/aarch64-linux-gnu all aarch64-unknown-linux-gnu qemu-aarch64
   QEMU_LD_PREFIX=/usr/arm-linux-gnueabihf all armv7-unknown-linux-gnueabihf qemu-arm
   all x86_64-unknown-linux-musl

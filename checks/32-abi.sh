@@ -1,7 +1,7 @@
 # The shared library exports exactly the names of capi/symbols.txt, under the name that programs look for.
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-build -p schwann-capi
 library=$built/liblsl.so
 exported=$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort)
 diff <(LC_ALL=C sort capi/symbols.txt) <(echo "$exported") || {

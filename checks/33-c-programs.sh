@@ -1,8 +1,8 @@
 # C programs against our headers and library: plain, under AddressSanitizer, and under valgrind.
 # debian: valgrind clang
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-build -p schwann-capi
 folder="$SCHWANN_STATE/c"
 mkdir -p "$folder"
 export LD_LIBRARY_PATH="$built"

@@ -2,6 +2,7 @@
 # tests among them, compile with its header and with ours, and run on our library. They come from a published package that
 # carries the original's sources; nothing of them is kept here.
 # debian: valgrind iproute2 clang
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need c++

@@ -3,12 +3,11 @@
 # cores: 1
 # network: own
 # debian: cmake pkg-config
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc c++ cmake pkg-config
 python_packages
-build -p schwann-capi -p schwann-cli
-build -p schwann --examples
 folder="$SCHWANN_STATE/install"
 rm -rf "$folder"; mkdir -p "$folder"
 tree="$folder/prefix"

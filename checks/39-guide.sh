@@ -1,12 +1,12 @@
 # The book is built. Every page of it is followed literally, as a newcomer would: each command is typed, each snippet compiled and run, each
 # screen compared. The reference pages equal the code, and every command, option, variable and key that a page names exists.
 # cores: 0
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need_networks
 need c++
 python_packages
-build -p schwann-cli -p schwann-capi -p schwann-python
 # Always the same folder: what Cargo built for a page is kept for the next time.
 scratch="$SCHWANN_STATE/guide-pages"
 rm -rf "$scratch"; mkdir -p "$scratch"
@@ -22,7 +22,8 @@ END
 package="$scratch/python/schwann"
 mkdir -p "$package"
 ln -s "$PWD"/python/schwann/* "$package/"
-ln -s "$built/lib_schwann.so" "$package/_schwann.abi3.so"
+# Not a symbolic link: 66-python makes that file anew meanwhile.
+ln "$built/lib_schwann.so" "$package/_schwann.abi3.so"
 export PYTHONPATH="$scratch/python"
 export CARGO_TARGET_DIR="$SCHWANN_STATE/guide-cargo"
 PYTHONPATH="tests/tools:$PYTHONPATH" python3 tests/tools/guide.py "$built" "$scratch" "$@"

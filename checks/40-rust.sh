@@ -1,5 +1,6 @@
 # Every Rust test and every example in the docs.
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages

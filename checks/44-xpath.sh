@@ -1,4 +1,5 @@
 # XPath queries have the value that libxml2 gives them: on expressions made today, not only on the committed table.
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages

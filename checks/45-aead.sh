@@ -3,6 +3,7 @@
 # debian: valgrind qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 # target: aarch64-unknown-linux-gnu
 # nightly: miri rust-src
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 

@@ -1,5 +1,6 @@
 # The secure session at full strength: a million mutated streams of records, none of which may pass for the
 # original; the symbolic models, if Verifpal is installed.
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages

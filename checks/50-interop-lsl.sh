@@ -1,6 +1,7 @@
 # Our library against the real ones, in both directions, in separate processes; pylsl and mne-lsl on our library.
 # cores: 0
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries

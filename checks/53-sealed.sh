@@ -1,10 +1,10 @@
 # Sealed streams between unchanged programs, with a listener on the wire, strangers, and the real library.
 # cores: 0
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
-build -p schwann-cli
 export SCHWANN_PROGRAM="$built/schwann"
 # They spend most of their time waiting for searches.
 python3 -m pytest -n 4 tests/system/test_sealed.py tests/system/test_refusals.py tests/system/test_newcomer.py -q

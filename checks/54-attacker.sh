@@ -3,15 +3,13 @@
 # million on two processes of the engine.
 # cores: 0
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
-build -p schwann-cli
-build -p schwann-session --example thief --example impostor
 export SCHWANN_PROGRAM="$built/schwann"
 export SCHWANN_THIEF="$built/examples/thief"
 export SCHWANN_IMPOSTOR="$built/examples/impostor"
-build -p schwann --example attacker
 [ "${SCHWANN_ATTACK:-}" != full ] || export SCHWANN_ATTACKS=${SCHWANN_ATTACKS:-1000000} SCHWANN_ATTACKED_PROBES=1000000
 "$built/examples/attacker"
 cd tests/system

@@ -3,17 +3,15 @@
 # eegsynth (a client and a partial server) and mne-realtime come from PyPI. SCHWANN_FT_MUTATIONS and
 # SCHWANN_FT_SOAK_SECONDS make the two long tests longer.
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages
-build -p schwann-fieldtrip --example buffer
-build -p schwann-cli --bin schwann
 export SCHWANN_FT_SERVER="$built/examples/buffer" SCHWANN_CLI="$built/schwann"
 SCHWANN_FT_MUTATIONS="${SCHWANN_FT_MUTATIONS:-50000}" python3 -m pytest -q -rs --noconftest \
   --timeout 300 tests/system/test_fieldtrip_client.py tests/system/test_fieldtrip_server.py
 
 # The header for C programs, as C and as C++, and a program that embeds the buffer.
-build -p schwann-fieldtrip-capi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 strict=(-Wall -Wextra -Werror -pedantic -I capi/fieldtrip/include)
@@ -27,6 +25,5 @@ gcc -std=c99 "${strict[@]}" "$scratch/example.c" -o "$scratch/example" -L "$buil
 LD_LIBRARY_PATH="$built" "$scratch/example"
 
 # Each way of the benchmark once: it checks its own results.
-build -p schwann-bench
 "$built/schwann-bench" fieldtrip --quick --trial --out "$scratch/bench" \
   --only "32 x 16" --only history --only wake 2> /dev/null

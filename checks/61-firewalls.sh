@@ -2,11 +2,11 @@
 # small Debian of their own, in networks of their own, so nothing is installed here.
 # cores: 0
 # debian: debootstrap iproute2
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need debootstrap
 need_networks
-build -p schwann-cli --bin schwann --example send_lab
 # Of this computer's release: our program runs in it.
 root="$SCHWANN_STATE/firewalls" release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 if [ ! -d "$root" ]; then

@@ -5,10 +5,10 @@
 # cores: 0
 # debian: iptables
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 recording=../shared/data/clock_resets.xdf
 [ -f "$recording" ] || { echo "needs the recording clock_resets.xdf of xdf-modules/example-files"; exit 77; }
 python_packages
-build -p schwann-cli --bin schwann
 PYTHONPATH=tests/tools exec python3 tests/system/cli_net.py "$built/schwann" "$recording"

@@ -2,10 +2,10 @@
 # affair; what a session holds in memory is.
 # cores: 0
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
-build -p schwann-bench
 bench="$built/schwann-bench"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT

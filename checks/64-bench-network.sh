@@ -2,12 +2,12 @@
 # the same program on another. Every run checks its own result, sealed and plain; no speed is judged.
 # cores: 0
 # debian: iproute2
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need_networks
 [ -e /dev/net/tun ] || { echo "this kernel has no tap devices"; exit 77; }
 libraries
-build -p schwann-bench
 bench="$built/schwann-bench"
 results=$(mktemp -d) here=schwann-h-$$ there=schwann-t-$$
 trap 'ip netns del "$here" || true; ip netns del "$there" || true

@@ -2,10 +2,10 @@
 # result: what a kernel or a library gives wrongly fails it. That a machine is too restless to be measured on fails nothing.
 # cores: 0
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
-build -p schwann-bench
 bench="$built/schwann-bench"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT

@@ -1,10 +1,10 @@
 # The package for Unity: its wrapper sends and receives on our library, compiled and run by Mono, and the package is whole.
 # network: own
 # debian: mono-mcs mono-runtime
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need mcs mono
-build -p schwann-capi
 folder="$SCHWANN_STATE/unity"
 rm -rf "$folder"
 mkdir -p "$folder/built/x86_64-unknown-linux-gnu"

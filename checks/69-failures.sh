@@ -2,9 +2,9 @@
 # clock. Each ends with a sentence and what to do next, and nothing is lost.
 # cores: 0
 # network: own
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc unshare mount
 need_networks
-build -p schwann-cli --bin schwann
 python3 tests/system/failures.py "$built/schwann"

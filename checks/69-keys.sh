@@ -3,9 +3,9 @@
 # cores: 0
 # network: own
 # debian: libsecret-tools gnome-keyring dbus-daemon
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc unshare mount
 need_networks
-build -p schwann-cli --bin schwann
 python3 tests/system/keys.py "$built/schwann"

@@ -2,9 +2,9 @@
 # link-local addresses, and across a router without multicast.
 # cores: 0
 # debian: iproute2 iptables
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need iptables ip6tables
 need_networks
-build -p schwann-cli --bin schwann
 exec python3 tests/system/pairing.py "$built"

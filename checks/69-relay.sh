@@ -4,11 +4,11 @@
 # cores: 0
 # network: own
 # debian: chromium iproute2
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc
 libraries
-build -p schwann-cli --bin schwann
 python3 tests/system/relay_vectors.py
 tests=(relay relay_attack relay_clocks relay_faults relay_hubs relay_records)
 left_out=()

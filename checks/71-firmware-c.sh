@@ -1,12 +1,12 @@
 # The node's C library: its test under the sanitizers, and linked for a microcontroller. About 20 s without building.
 # target: riscv32imc-unknown-none-elf
+# after: 00-build
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 command -v gcc > /dev/null || { echo "needs gcc"; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-build -p schwann-node-capi
 gcc -std=c11 -Wall -Wextra -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all -Ifirmware/capi/include \
   firmware/capi/tests/node.c "$CARGO_TARGET_DIR/debug/libschwann_node.a" -lm -o "$scratch/node"
 "$scratch/node"

@@ -1,4 +1,4 @@
-# Sourced by checks: says where things are, builds what a check needs, and brings the Python packages of all checks.
+# Sourced by checks: says where things are, ends a check that cannot run here, and brings the Python packages of all checks.
 cd "${SCHWANN_ROOT:=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}" || exit 1
 : "${SCHWANN_STATE:=$SCHWANN_ROOT/target/checks}"
 export SCHWANN_ROOT SCHWANN_STATE
@@ -8,11 +8,6 @@ target="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 built="$target/debug"
 # Warnings are errors in what is for Windows alone, too. 05-lints looks at the rest, so other builds have no flags, and share more.
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUSTFLAGS="-D warnings"
-
-# Builds for a check that runs by itself; test.sh builds everything before it starts the others.
-build() {
-  [ -n "${SCHWANN_BUILT:-}" ] || cargo build --locked --quiet "$@"
-}
 
 # Runs Rust tests that a filter of nextest chooses, as they are built for all checks: a package by itself has other features, so
 # that it and what it stands on would be built again.
@@ -57,18 +52,14 @@ python_packages() {
 # The same, with our library and the original's: sets SCHWANN_LIBLSL, REAL_LIBLSL_118 and REAL_LIBLSL_117.
 libraries() {
   python_packages
-  build -p schwann-capi
   SCHWANN_LIBLSL="$built/liblsl.so"
   REAL_LIBLSL_118=$(ls "$packages"/pylsl/lib/liblsl.so.1.18.*)
   REAL_LIBLSL_117=$(ls "$packages"/mne_lsl/lsl/lib/liblsl.so.1.17.*)
   export SCHWANN_LIBLSL REAL_LIBLSL_118 REAL_LIBLSL_117
 }
 
-# Builds what the checks under Wine run.
-build_for_windows() {
-  need x86_64-w64-mingw32-gcc
-  cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi --target x86_64-pc-windows-gnu
-}
+# What the checks under Wine run. Other packages beside them would have other features, and be built again.
+for_windows=(-p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi)
 
 # Brings the original's library for Windows, once, out of pylsl's wheel.
 original_for_windows() {

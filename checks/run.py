@@ -1,9 +1,10 @@
 """Runs the checks of this folder side by side, and says how many passed.
 
-A check is a file NN-name.sh. 00-build runs by itself; then those whose names begin with 0 start before the others.
+A check is a file NN-name.sh. Those whose names begin with 0 start before the others.
 A check exits 0 (passed), 77 (cannot exist here; its last line says why) or anything else (failed).
 The first lines of a check say what it needs:
 
+    # after: 00-build     checks that must have passed; they run, too, if only this one is chosen
     # cores: 2            processors that it keeps busy; 1 without this line, 0 for a check that mostly waits
     # network: own        it runs in a network of its own, without the world outside
     # debian: valgrind    packages of Debian
@@ -45,9 +46,10 @@ class Check:
         self.name, self.path, self.log = path.stem, path, STATE / f"{path.stem}.log"
         head = path.read_text().split("\nset ", 1)[0]
         self.needs = collections.defaultdict(list)
-        for key, value in re.findall(r"^# (cores|network|debian|target|nightly|fetch): (.+)$", head, re.M):
+        for key, value in re.findall(r"^# (after|cores|network|debian|target|nightly|fetch): (.+)$", head, re.M):
             self.needs[key] += value.split()
         self.cores = int(self.needs.get("cores", ["1"])[0])
+        self.after: list[Check] = []
         # A check that never ran may be the longest.
         self.expected = seconds.get(self.name, 1e9)
         self.process, self.code = None, None
@@ -62,6 +64,18 @@ class Check:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             preexec_fn=os.setpgrp)
+
+    def after_others(self) -> bool:
+        return all(check.code == 0 for check in self.after)
+
+    def left_out(self) -> bool:
+        """Whether one that it comes after did not pass: then it has ended in the same way."""
+        for check in self.after:
+            if check.code:
+                self.code = check.code
+                self.log.write_text(f"it comes after {check.name}: {check.word()}\n")
+                return True
+        return False
 
     def end(self) -> None:
         """Ends it and all that it started."""
@@ -79,16 +93,23 @@ class Check:
     def said(self) -> list[str]:
         return self.log.read_text(errors="replace").splitlines()
 
+    def word(self) -> str:
+        return {0: "passed", SKIPPED: "SKIPPED"}.get(self.code, "FAILED")
+
     def print(self) -> None:
         print(f"\n=== {self.name}", *self.said(), sep="\n")
-        word = {0: "passed", SKIPPED: "SKIPPED"}.get(self.code, "FAILED")
-        print(f"--- {word} {self.name} ({self.seconds:.0f} s, {self.processor:.0f} s of processor)", flush=True)
+        print(f"--- {self.word()} {self.name} ({self.seconds:.0f} s, {self.processor:.0f} s of processor)", flush=True)
 
 
 def chosen(words: list[str], seconds: dict[str, float]) -> list[Check]:
     paths = sorted((ROOT / "checks").glob("[0-9]*.sh"))
     words = [word for word in words if word != "quick"] + list(QUICK if "quick" in words else ())
-    return [Check(path, seconds) for path in paths if not words or any(word in path.stem for word in words)]
+    checks = {path.stem: Check(path, seconds) for path in paths}
+    names = [name for name in checks if not words or any(word in name for word in words)]
+    for name in names:
+        checks[name].after = [checks[before] for before in checks[name].needs["after"]]
+        names += [before for before in checks[name].needs["after"] if before not in names]
+    return [check for name, check in checks.items() if name in names]
 
 
 def missing(checks: list[Check]) -> list[list[str]]:
@@ -139,8 +160,9 @@ def can_isolate() -> bool:
     return bool(shutil.which("ip")) and subprocess.run(command, capture_output=True).returncode == 0
 
 
-def run(checks: list[Check], slots: int) -> None:
-    """Starts the longest first, those that wait beside those that fill every processor, and never more than `slots` processors' worth."""
+def run(checks: list[Check]) -> None:
+    """Starts the longest first, those that wait beside those that fill every processor, and never more processors' worth than there are."""
+    slots = os.cpu_count() or 2
     isolated = can_isolate()
     if not isolated:
         print("This machine permits no network of one's own: the checks run one by one.")
@@ -148,7 +170,7 @@ def run(checks: list[Check], slots: int) -> None:
     running = []
     try:
         while waiting or running:
-            for check in list(waiting):
+            for check in [one for one in waiting if one.after_others()]:
                 # Checks that wait have as many places of their own as there are processors.
                 busy = sum(one.cores for one in running) if check.cores else sum(not one.cores for one in running)
                 if not running or (isolated and busy + max(check.cores, 1) <= slots):
@@ -158,21 +180,11 @@ def run(checks: list[Check], slots: int) -> None:
             for check in [one for one in running if one.ended()]:
                 running.remove(check)
                 check.print()
+            waiting = [check for check in waiting if not check.left_out()]
             time.sleep(0.05)
     finally:
         for check in running:
             check.end()
-
-
-def run_all(checks: list[Check]) -> None:
-    """Runs 00-build by itself, if it is among them: the others need not build then."""
-    slots = os.cpu_count() or 2
-    build = [check for check in checks if check.name == "00-build"]
-    if build:
-        run(build, slots)
-    if any(check.code == 0 for check in build):
-        os.environ["SCHWANN_BUILT"] = "yes"
-    run([check for check in checks if check not in build], slots)
 
 
 def counted(checks: list[Check]) -> tuple[int, int]:
@@ -206,7 +218,7 @@ def main() -> int:
         print(f"Only {free_mib} MiB are free here, and the checks may need 6500: `cargo clean` or a larger disk helps.")
     install(checks, not arguments.no_install)
     prepare(checks)
-    run_all(checks)
+    run(checks)
     seconds |= {check.name: round(check.seconds, 1) for check in checks if check.code == 0}
     TIMES.write_text(json.dumps(seconds, indent=1, sort_keys=True))
     lock.close()

@@ -4,5 +4,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../checks/environment.sh"
 need chromium
 python_packages
-build -p schwann-cli --bin schwann
+cargo build --locked --quiet -p schwann-cli --bin schwann
 PYTHONPATH=tests/tools exec python3 tests/system/dash_pictures.py "$built" "$SCHWANN_STATE"
