@@ -36,6 +36,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let facts = doctor::look(arguments.host.as_deref());
     let findings = doctor::judge(&facts);
+    let unread = doctor::unread(&facts);
     let mut out = io::stdout().lock();
     if arguments.json {
         let told = doctor::told(&facts);
@@ -44,14 +45,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             "{:#}",
             json!({
                 "streams": facts.stream_count(), "own_streams": facts.own_stream_count(), "findings": findings, "host": told,
-                "unread": doctor::unread(&facts)
+                "unread": unread
             })
         )?;
     } else {
-        print(&mut out, &findings, facts.stream_count(), facts.own_stream_count())?;
-        if let Some(unread) = doctor::unread(&facts) {
-            writeln!(out, "{unread}")?;
-        }
+        print(&mut out, &findings, facts.stream_count(), facts.own_stream_count(), unread.as_deref())?;
         if let Some(told) = doctor::told(&facts) {
             writeln!(out, "{}", told.split('\n').map(printable).collect::<Vec<_>>().join("\n"))?;
         }
@@ -78,7 +76,14 @@ fn mend(findings: &[Finding]) -> io::Result<()> {
     writeln!(io::stdout().lock(), "Look again: schwann doctor")
 }
 
-fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize, own: usize) -> io::Result<()> {
+/// Prints what was found, and calls all well only if nothing was left unread.
+fn print(
+    out: &mut impl io::Write,
+    findings: &[Finding],
+    streams: usize,
+    own: usize,
+    unread: Option<&str>,
+) -> io::Result<()> {
     for (number, finding) in findings.iter().enumerate() {
         let mark = match finding.weight {
             Weight::Fault => "FAULT  ",
@@ -89,15 +94,13 @@ fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize, own: us
     }
     let plural = if streams == 1 { "" } else { "s" };
     let elsewhere = if streams > 0 && own == streams { ONLY_OWN } else { "" };
-    match (findings.is_empty(), elsewhere) {
-        (true, "") => {
-            writeln!(out, "All is well: {streams} stream{plural} found, and every one can be received.")
-        }
-        (true, _) => {
-            writeln!(out, "{streams} stream{plural} found, and every one can be received.{elsewhere}")
-        }
-        (false, _) => writeln!(out, "\n{streams} stream{plural} found.{elsewhere}"),
+    if findings.is_empty() {
+        let well = if elsewhere.is_empty() && unread.is_none() { "All is well: " } else { "" };
+        writeln!(out, "{well}{streams} stream{plural} found, and every one can be received.{elsewhere}")?;
+    } else {
+        writeln!(out, "\n{streams} stream{plural} found.{elsewhere}")?;
     }
+    unread.map_or(Ok(()), |unread| writeln!(out, "{unread}"))
 }
 
 /// Said where nothing is known of the way to other computers.
@@ -108,19 +111,23 @@ const ONLY_OWN: &str =
 mod tests {
     use super::*;
 
-    fn printed(findings: &[Finding], streams: usize, own: usize) -> String {
+    fn printed(findings: &[Finding], streams: usize, own: usize, unread: Option<&str>) -> String {
         let mut out = Vec::new();
-        print(&mut out, findings, streams, own).expect("memory takes it");
+        print(&mut out, findings, streams, own, unread).expect("memory takes it");
         String::from_utf8(out).expect("text")
     }
 
     #[test]
-    fn doctor_calls_all_well_only_if_it_saw_a_stream_of_another_computer() {
-        assert!(printed(&[], 3, 2).starts_with("All is well: 3 streams found"));
-        let only_own = printed(&[], 2, 2);
+    fn doctor_calls_all_well_only_if_it_saw_a_stream_of_another_computer_and_the_firewall() {
+        assert!(printed(&[], 3, 2, None).starts_with("All is well: 3 streams found"));
+        let told = printed(&[], 3, 2, Some("The firewall was not asked."));
+        assert!(
+            told.starts_with("3 streams found") && told.ends_with("received.\nThe firewall was not asked.\n")
+        );
+        let only_own = printed(&[], 2, 2, None);
         assert!(!only_own.contains("All is well") && only_own.contains("schwann doctor HOST"), "{only_own}");
         let what = String::from("A VPN.");
         let finding = Finding { code: "vpn", weight: Weight::Warning, what, fix: String::from("date") };
-        assert!(printed(&[finding], 1, 1).contains("1 stream found. All are of this computer"));
+        assert!(printed(&[finding], 1, 1, None).contains("1 stream found. All are of this computer"));
     }
 }

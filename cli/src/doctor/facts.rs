@@ -62,10 +62,10 @@ pub(crate) struct Facts {
     pub(super) host: Option<Host>,
     /// Members of these networks, where no computer was asked about.
     pub(super) near: Vec<Near>,
-    /// Rules of the firewall of Windows.
-    pub(super) rules: Vec<Rule>,
-    /// What Windows takes its networks for.
-    pub(super) networks: Vec<Network>,
+    /// Rules of the firewall of Windows, if they can be read.
+    pub(super) rules: Option<Vec<Rule>>,
+    /// What Windows takes its networks for, if it tells.
+    pub(super) networks: Option<Vec<Network>>,
     /// The rules of nftables and iptables, if this user may read them.
     pub(super) ruleset: Option<Ruleset>,
     /// The program that manages the firewall.
@@ -130,8 +130,9 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         unseen,
         host,
         near,
-        rules: sys::firewall::rules().iter().filter_map(|text| Rule::parse(text)).collect(),
-        networks: firewall::networks(&sys::firewall::networks()),
+        rules: sys::firewall::rules()
+            .map(|texts| texts.iter().filter_map(|text| Rule::parse(text)).collect()),
+        networks: sys::firewall::networks().map(|text| firewall::networks(&text)),
         ruleset: ruleset(manager),
         manager,
         zones: zones(manager),

@@ -88,6 +88,7 @@ fn every_name_that_is_printed_is_documented_and_no_other() {
     // The list of a stream that is well is empty.
     let _if_one_is_well = printed.remove("streams[].troubles[]");
     assert_eq!(printed, documented("schwann"), "{code}");
+    compare(&lab, "schwann doctor", &["doctor", "--json", "absent.invalid"], 1);
     compare(&lab, "schwann demo", &["demo", "--seconds", "0.5", "--json"], 0);
     let whole = fs::read(lab.path("x.xdf")).expect("a file");
     fs::write(lab.path("cut.xdf"), &whole[..whole.len() * 2 / 3]).expect("a file");

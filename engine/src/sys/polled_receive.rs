@@ -8,9 +8,9 @@ use socket2::Socket;
 use crate::sys::poll::{Ready, wait};
 use crate::sys::sockets::receive_now;
 
-/// How the thread that needs the samples waits for them.
+/// How the thread that needs the samples waits for them. It remembers nothing, unlike that of other systems.
 #[derive(Default)]
-pub(crate) struct WaitingReceive;
+pub(crate) struct WaitingReceive {}
 
 impl WaitingReceive {
     /// Receives once into `room`, waiting for the first byte for `left` at most; without it, as long as it takes.

@@ -31,22 +31,27 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What only the administrator sees, in a line; nothing if all could be seen.
+/// What could not be seen of the firewall, in a line; nothing if all was.
 pub(crate) fn unread(facts: &Facts) -> Option<String> {
+    let rules = facts.rules.is_none().then_some(UNREAD_RULES);
+    let networks = facts.networks.is_none().then_some(UNREAD_NETWORKS);
+    let unread: Vec<_> = sys::firewall::UNASKED.into_iter().chain(rules).chain(networks).collect();
+    if unread.is_empty() { unread_ruleset(facts) } else { Some(unread.join(" ")) }
+}
+
+fn unread_ruleset(facts: &Facts) -> Option<String> {
     if facts.ruleset.is_some() {
         return None;
     }
-    match (facts.manager.name(), programs::is_administrator()) {
-        (Some(name), true) => Some(format!(
-            "{name} is switched on here. Whether it lets other computers in by TCP, is not known without the program nft."
-        )),
-        (Some(name), false) => {
-            Some(format!("{name} is switched on here. Whether it lets other computers in by TCP, {SEES}"))
+    let why = if programs::is_administrator() { WITHOUT_NFT } else { SEES };
+    match facts.manager.name() {
+        Some(name) => {
+            Some(format!("{name} is switched on here. Whether it lets other computers in by TCP, {why}"))
         }
-        (None, false) if sys::firewall::may_have_rules() => Some(format!(
-            "This computer may have a firewall without a manager. What its rules do to TCP, {SEES}"
+        None if sys::firewall::may_have_rules() => Some(format!(
+            "This computer may have a firewall without a manager. What its rules do to TCP, {why}"
         )),
-        (None, _) => None,
+        None => None,
     }
 }
 
@@ -74,7 +79,7 @@ pub(super) fn firewall(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn inbound(facts: &Facts) -> impl Iterator<Item = &Rule> {
-    facts.rules.iter().filter(|rule| rule.is_inbound)
+    facts.rules.iter().flatten().filter(|rule| rule.is_inbound)
 }
 
 fn blocked_programs(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -100,7 +105,7 @@ fn blocked_programs(facts: &Facts, findings: &mut Vec<Finding>) {
 /// Networks where Windows lets this program hear nothing.
 fn public_networks(facts: &Facts, findings: &mut Vec<Finding>) {
     let is_let_in = inbound(facts).any(|rule| !rule.blocks && rule.is_about(OWN));
-    for network in facts.networks.iter().filter(|network| network.is_public && !is_let_in) {
+    for network in facts.networks.iter().flatten().filter(|network| network.is_public && !is_let_in) {
         let name = &network.name;
         add(
             findings,
@@ -116,7 +121,15 @@ fn public_networks(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+const WITHOUT_NFT: &str = "is not known without the program nft.";
+
 const SEES: &str = "only the administrator sees: sudo schwann doctor";
+
+const UNREAD_RULES: &str = "The firewall of Windows could not be asked for its rules, so what it does to programs is not known: netsh \
+                            advfirewall firewall show rule name=all dir=in";
+
+const UNREAD_NETWORKS: &str = "Windows did not say which networks it takes for public, where it lets in nothing that it was not told \
+                               of. In PowerShell: Get-NetConnectionProfile";
 
 const OWN: &str = "schwann.exe";
 

@@ -3,14 +3,24 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Nothing: these are of Windows.
-pub(crate) fn rules() -> Vec<String> {
-    Vec::new()
+/// The system's firewall that this program does not ask, and who does.
+pub(crate) const UNASKED: Option<&str> = if cfg!(target_os = "macos") {
+    Some(
+        "The firewall of macOS was not asked what it does to programs: /usr/libexec/ApplicationFirewall/socketfilterfw \
+         --getglobalstate --listapps",
+    )
+} else {
+    None
+};
+
+/// None: these are of Windows.
+pub(crate) fn rules() -> Option<Vec<String>> {
+    Some(Vec::new())
 }
 
-/// Nothing: networks are not divided into public and private here.
-pub(crate) fn networks() -> String {
-    String::new()
+/// None: networks are not divided into public and private here.
+pub(crate) fn networks() -> Option<String> {
+    Some(String::new())
 }
 
 /// The rules of nftables as JSON; nothing if this user may not read them, or there is no such firewall.

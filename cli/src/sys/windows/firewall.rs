@@ -4,29 +4,31 @@ use std::process::{Command, Stdio};
 
 use winsafe::{HKEY, RegistryValue, co};
 
-/// The active rules as Windows writes them; none where there is no such firewall.
+/// None: this program asks the firewall of Windows.
+pub(crate) const UNASKED: Option<&str> = None;
+
+/// The rules as Windows writes them, and none where there is no such firewall; nothing if they cannot be read.
 ///
 /// - Source: MS-FASP 2.2.37, "Firewall rule and the firewall rule grammar rule".
-pub(crate) fn rules() -> Vec<String> {
+pub(crate) fn rules() -> Option<Vec<String>> {
     let read = co::KEY::QUERY_VALUE;
-    let Ok(key) = HKEY::LOCAL_MACHINE.RegOpenKeyEx(Some(RULES), co::REG_OPTION::default(), read) else {
-        return Vec::new();
+    let key = match HKEY::LOCAL_MACHINE.RegOpenKeyEx(Some(RULES), co::REG_OPTION::default(), read) {
+        Err(co::ERROR::FILE_NOT_FOUND) => return Some(Vec::new()),
+        opened => opened.ok()?,
     };
-    let Ok(values) = key.RegEnumValue() else { return Vec::new() };
-    let texts = values.flatten().filter_map(|(name, _)| match key.RegQueryValueEx(Some(&name)) {
-        Ok(RegistryValue::Sz(text)) => Some(text),
-        _ => None,
-    });
-    texts.collect()
+    let values = key.RegEnumValue().ok()?.map(|value| key.RegQueryValueEx(Some(&value?.0)));
+    let values = values.collect::<Result<Vec<_>, _>>().ok()?;
+    let text = |value| if let RegistryValue::Sz(text) = value { Some(text) } else { None };
+    Some(values.into_iter().filter_map(text).collect())
 }
 
-/// A line `NAME|CATEGORY` for each network; empty if Windows does not tell.
-pub(crate) fn networks() -> String {
+/// A line `NAME|CATEGORY` for each network; nothing if Windows does not tell.
+pub(crate) fn networks() -> Option<String> {
     let script = "Get-NetConnectionProfile | ForEach-Object { $_.InterfaceAlias + '|' + $_.NetworkCategory }";
     let mut command = Command::new("powershell");
     command.args(["-NoProfile", "-NonInteractive", "-Command", script]).stdin(Stdio::null());
     let output = command.output().ok().filter(|output| output.status.success());
-    output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).into_owned())
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Nothing: these are of Linux.
@@ -49,7 +51,7 @@ pub(crate) fn links() -> Option<String> {
     None
 }
 
-/// No: anybody reads the rules of Windows.
+/// No: everyone reads the rules of Windows.
 pub(crate) fn may_have_rules() -> bool {
     false
 }

@@ -58,6 +58,7 @@ pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize>
 }
 
 /// What a poller outside calls the socket.
+#[allow(clippy::unnecessary_cast, reason = "a handle is as wide as a pointer")]
 pub(crate) fn descriptor(socket: &Socket) -> i64 {
     socket.as_raw_socket().cast_signed() as i64
 }

@@ -12,18 +12,14 @@ use crate::socket::Socket;
 
 /// Sends a part of `parts`.
 pub(crate) fn write_some(socket: &Socket, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-    (&mut &*tcp(socket)).write_vectored(parts)
+    (&mut tcp(socket)).write_vectored(parts)
 }
 
 /// Sends a few bytes. A socket that has room for one takes them all: the system copies a send whole.
 ///
 /// - Errors: [`io::ErrorKind::WouldBlock`] if it takes nothing now; what else the system says.
 pub(crate) fn send_now(socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
-    if is_writable(socket) {
-        (&mut &*tcp(socket)).write(bytes)
-    } else {
-        Err(io::ErrorKind::WouldBlock.into())
-    }
+    if is_writable(socket) { (&mut tcp(socket)).write(bytes) } else { Err(io::ErrorKind::WouldBlock.into()) }
 }
 
 /// Whether a few bytes can be sent without waiting.
