@@ -9,7 +9,9 @@ use std::time::Instant;
 use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::archive::Archive;
-use schwann_proto::wire::feed::{DataProtocol, Expected, FeedRequest, ResponseError, ResponseReader};
+use schwann_proto::wire::feed::{
+    DataProtocol, Expected, FeedRequest, Response, ResponseError, ResponseReader,
+};
 use schwann_proto::wire::sample::Layout;
 use schwann_proto::wire::test_pattern;
 use schwann_session::{Refusal, Suite};
@@ -90,19 +92,7 @@ pub(crate) fn shake_hands(
         return begin_archive(conversation, 0, wanted, &uid);
     }
     let expected = Expected { version: PROTOCOL_VERSION, uid: &uid, format: wanted.info.channel_format() };
-    let mut reader = ResponseReader::new(expected);
-    let response = loop {
-        match reader.read(&conversation.received).map_err(HandshakeError::Response)? {
-            Some(response) => break response,
-            None if conversation.hear()? == 0 => {
-                if conversation.received.is_empty() && sealing.is_none() {
-                    return Err(HandshakeError::Refused(Refusal::MembersOnly));
-                }
-                return Err(HandshakeError::Response(reader.finish(&conversation.received)));
-            }
-            None => {}
-        }
-    };
+    let response = conversation.response(ResponseReader::new(expected), sealing.is_some())?;
     if response.data_protocol == DataProtocol::Archive {
         return begin_archive(conversation, response.len, wanted, &uid);
     }
@@ -246,6 +236,24 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
+    /// Waits for the outlet's answer to the request.
+    fn response(
+        &mut self,
+        mut reader: ResponseReader<'_>,
+        is_sealed: bool,
+    ) -> Result<Response, HandshakeError> {
+        loop {
+            match reader.read(&self.received).map_err(HandshakeError::Response)? {
+                Some(response) => return Ok(response),
+                None if self.hear()? > 0 => {}
+                None if self.received.is_empty() && !is_sealed => {
+                    return Err(HandshakeError::Refused(Refusal::MembersOnly));
+                }
+                None => return Err(HandshakeError::Response(reader.finish(&self.received))),
+            }
+        }
+    }
+
     /// Makes a secure session; from then on everything is sealed.
     fn secure(
         &mut self,
@@ -254,6 +262,23 @@ impl Conversation<'_> {
         info: &StreamInfo,
     ) -> Result<(), HandshakeError> {
         let mut handshake = Handshake::inlet(member, suite).map_err(HandshakeError::Refused)?;
+        let used = self.exchange(&mut handshake, |refusal| refused(member, info, refusal))?;
+        let (session, peer) = handshake.finish().ok_or(HandshakeError::Malformed)?;
+        journal::connected(info, self.link.peer_address(), peer.identity(), Side::Inlet);
+        member.note_sealing(&info.uid().to_string());
+        member.note_met(self.link.peer_address());
+        self.link.layer().begin(session, Some(peer));
+        let early = self.received.split_off(used);
+        self.received.clear();
+        self.open(&early).map(|_| ())
+    }
+
+    /// Takes the handshake's steps; says how many of the received bytes were of it.
+    fn exchange(
+        &mut self,
+        handshake: &mut Handshake,
+        refused: impl Fn(Refusal) -> HandshakeError,
+    ) -> Result<usize, HandshakeError> {
         let (link, deadline) = (self.link, self.deadline);
         let send = |output: &[u8]| match link.send_until(output, deadline).failed {
             true => Err(HandshakeError::Slow),
@@ -264,28 +289,15 @@ impl Conversation<'_> {
             let input = self.received.get(used..).unwrap_or_default();
             match handshake.step(input, send)? {
                 Step::NeedsMore => used = self.received.len(),
-                Step::Done { consumed } => {
-                    used += consumed;
-                    break;
-                }
-                Step::Refused(refusal) => return Err(refused(member, info, refusal)),
+                Step::Done { consumed } => return Ok(used + consumed),
+                Step::Refused(refusal) => return Err(refused(refusal)),
             }
             match self.hear() {
                 // A peer that closes before it has read everything resets the connection.
-                Ok(0) | Err(HandshakeError::Connection(_)) => {
-                    return Err(refused(member, info, handshake.closed()));
-                }
+                Ok(0) | Err(HandshakeError::Connection(_)) => return Err(refused(handshake.closed())),
                 heard => heard?,
             };
         }
-        let (session, peer) = handshake.finish().ok_or(HandshakeError::Malformed)?;
-        journal::connected(info, self.link.peer_address(), peer.identity(), Side::Inlet);
-        member.note_sealing(&info.uid().to_string());
-        member.note_met(self.link.peer_address());
-        self.link.layer().begin(session, Some(peer));
-        let early = self.received.split_off(used);
-        self.received.clear();
-        self.open(&early).map(|_| ())
     }
 
     /// Files what arrived; says whether more may follow.

@@ -11,6 +11,7 @@ use std::io::ErrorKind;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use mio::event::Source;
 use mio::{Events, Interest, Poll, Token, Waker};
 use schwann_proto::stream_info::{IpVersion, OutletIdentity, StreamInfo};
 use schwann_proto::wire::sample::Layout;
@@ -78,6 +79,12 @@ pub(super) fn start(
     Ok((shared, thread))
 }
 
+/// Has the server woken when there is something to read.
+fn register(poll: &Poll, source: &mut impl Source, token: usize) -> Result<(), Error> {
+    let registered = poll.registry().register(source, Token(token), Interest::READABLE);
+    registered.map_err(|_| Error::System("the registration of a socket"))
+}
+
 /// The description of the stream as it is served.
 fn describe(info: &StreamInfo, config: &Config, sockets: &OutletSockets) -> Result<StreamInfo, Error> {
     let mut random = [0; 16];
@@ -118,16 +125,13 @@ struct Server {
 
 impl Server {
     fn new(shared: Arc<Shared>, poll: Poll, sockets: OutletSockets) -> Result<Self, Error> {
-        let refused = |_| Error::System("the registration of a socket");
         let OutletSockets { services, listeners, discovery, ports } = sockets;
         let mut listeners: Vec<_> = listeners.into_iter().map(Listener::Tcp).collect();
         if shared.config.permits_local_socket() {
             listeners.extend(Listener::local(&shared.advertisement.info().uid().to_string(), ports));
         }
         for (index, listener) in listeners.iter_mut().enumerate() {
-            poll.registry()
-                .register(listener, Token(LISTENERS + index), Interest::READABLE)
-                .map_err(refused)?;
+            register(&poll, listener, LISTENERS + index)?;
         }
         let mut responder =
             Responder::new(&shared.config, discovery, services, Arc::clone(&shared.advertisement));
@@ -138,9 +142,7 @@ impl Server {
         responder.guard(shared.door.clone());
         responder.serve_sealed(Arc::clone(&shared.probes), openness, shared.terms.finding.clone());
         for (index, socket) in responder.sockets().iter_mut().enumerate() {
-            poll.registry()
-                .register(socket, Token(RESPONDER + index), Interest::READABLE)
-                .map_err(refused)?;
+            register(&poll, socket, RESPONDER + index)?;
         }
         Ok(Self {
             shared,
@@ -163,16 +165,8 @@ impl Server {
         let mut events = Events::with_capacity(64);
         while !self.shared.ending.load(Ordering::Acquire) {
             let deadline = self.conversations.values().filter_map(Conversation::deadline).min();
-            let timeout = match self.unanswered.is_empty() {
-                true => {
-                    let checks = [Some(self.responder.next_check()), self.accept_again, self.next_turn];
-                    let next = deadline.into_iter().chain(checks.into_iter().flatten()).min();
-                    next.map(|at| at.saturating_duration_since(Instant::now()))
-                }
-                false => Some(Duration::ZERO),
-            };
             // An interrupted wait is begun anew.
-            let _ = self.poll.poll(&mut events, timeout);
+            let _ = self.poll.poll(&mut events, self.timeout(deadline));
             for event in &events {
                 match event.token().0 {
                     0 => {}
@@ -181,16 +175,7 @@ impl Server {
                     token => self.converse(token, event.is_writable()),
                 }
             }
-            let now = Instant::now();
-            self.give_turns(now);
-            if self.responder.next_check() <= now {
-                self.conversations.values_mut().for_each(|one| one.look_after_key(&self.shared));
-                // Certificates expire with time.
-                self.dismiss();
-            }
-            let responder = &mut self.responder;
-            responder.check_interfaces(now);
-            self.unanswered.retain(|index| responder.handle_readable(*index) == Backlog::More);
+            self.look_after_all(Instant::now());
             self.follow_lab();
             self.send_on();
             if self.accept_again.is_some_and(|at| at <= Instant::now()) {
@@ -202,6 +187,29 @@ impl Server {
             }
         }
         self.finish();
+    }
+
+    /// How long to wait for something to happen, if it may be without end.
+    fn timeout(&self, deadline: Option<Instant>) -> Option<Duration> {
+        if !self.unanswered.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let checks = [Some(self.responder.next_check()), self.accept_again, self.next_turn];
+        let next = deadline.into_iter().chain(checks.into_iter().flatten()).min();
+        next.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Goes on with handshakes, keys and interfaces, and with answers to searches.
+    fn look_after_all(&mut self, now: Instant) {
+        self.give_turns(now);
+        if self.responder.next_check() <= now {
+            self.conversations.values_mut().for_each(|one| one.look_after_key(&self.shared));
+            // Certificates expire with time.
+            self.dismiss();
+        }
+        let responder = &mut self.responder;
+        responder.check_interfaces(now);
+        self.unanswered.retain(|index| responder.handle_readable(*index) == Backlog::More);
     }
 
     /// Sends what can still be sent at once, and locally a little longer, then ends all connections.

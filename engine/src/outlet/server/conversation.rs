@@ -23,8 +23,6 @@ use crate::sys::sockets::{self, Watched};
 mod reply;
 mod securing;
 
-use self::reply::{Reply, reply_to};
-
 /// What the server does with the connection after an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Next {
@@ -300,46 +298,24 @@ impl Conversation {
         let Role::Asking { received, .. } = &mut self.role else { return Next::Keep };
         let mut received = core::mem::take(received);
         let heard = self.hear(&mut received);
-        if !self.link.layer().is_sealed() && !received.is_empty() {
-            match shared.greet(&received) {
-                Greeting::Plain => {}
-                Greeting::Sealed if heard == Heard::Nothing => {
-                    let deadline = Instant::now() + HANDSHAKE_LIMIT;
-                    self.role = Role::Waiting { received, deadline };
-                    return Next::Keep;
-                }
-                // A client that is gone is not worth an answer.
-                Greeting::Sealed => return Next::Part,
-                Greeting::Unclear if heard == Heard::Nothing => return self.keep(received),
-                Greeting::RefusedPlain => {
-                    self.note_refused(shared, Refusal::PlainPeer);
-                    return Next::Part;
-                }
-                Greeting::Refused => {
-                    self.note_refused(shared, Refusal::NoKeys);
-                    return Next::Part;
-                }
-                Greeting::Unclear => return Next::Part,
+        let is_greeted = self.link.layer().is_sealed() || received.is_empty();
+        match if is_greeted { Greeting::Plain } else { shared.greet(&received) } {
+            Greeting::Plain => self.reply(shared, received, heard),
+            Greeting::Sealed if heard == Heard::Nothing => {
+                self.role = Role::Waiting { received, deadline: Instant::now() + HANDSHAKE_LIMIT };
+                Next::Keep
             }
+            Greeting::Unclear if heard == Heard::Nothing => self.keep(received),
+            // A client that is gone is not worth an answer.
+            Greeting::Sealed | Greeting::Unclear => Next::Part,
+            Greeting::RefusedPlain => self.refuse(shared, Refusal::PlainPeer),
+            Greeting::Refused => self.refuse(shared, Refusal::NoKeys),
         }
-        let Role::Asking { reader, .. } = &mut self.role else { return Next::Keep };
-        let reply = match reader.read(&received) {
-            Ok(None) if heard == Heard::Nothing => return self.keep(received),
-            Ok(None) => return Next::Part,
-            Ok(Some(command)) => reply_to(&command, shared, self.link.layer().is_sealed()),
-            Err(reason) => {
-                log::warning!("a client of {}: {reason}", shared.advertisement.info().name());
-                return Next::Part;
-            }
-        };
-        match reply {
-            Reply::Short(answer) => {
-                let deadline = Instant::now() + CLIENT_TIMEOUT;
-                self.role = Role::Answering { answer, sent: 0, deadline };
-                self.answer()
-            }
-            Reply::Feed { answer, encoding, agreement } => self.feed(shared, answer, encoding, &agreement),
-        }
+    }
+
+    fn refuse(&self, shared: &Shared, refusal: Refusal) -> Next {
+        self.note_refused(shared, refusal);
+        Next::Part
     }
 
     /// Waits for more of a request.

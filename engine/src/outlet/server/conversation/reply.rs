@@ -1,15 +1,45 @@
 //! What an outlet answers to a request.
 
+use std::time::Instant;
+
 use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::feed::{Agreement, Command, DataProtocol, FeedRequest, Offer};
 use schwann_proto::wire::sample::ByteOrder;
 use schwann_proto::wire::test_pattern;
 
+use super::{CLIENT_TIMEOUT, Conversation, Heard, Next, Role};
 use crate::codec::Encoding;
+use crate::log;
 use crate::outlet::{Delivery, Shared, view};
 
+impl Conversation {
+    /// Answers a request that has come whole.
+    pub(super) fn reply(&mut self, shared: &Shared, received: Vec<u8>, heard: Heard) -> Next {
+        let Role::Asking { reader, .. } = &mut self.role else { return Next::Keep };
+        let is_sealed = self.link.layer().is_sealed();
+        let read =
+            reader.read(&received).map(|read| read.map(|command| reply_to(&command, shared, is_sealed)));
+        match read {
+            Ok(None) if heard == Heard::Nothing => self.keep(received),
+            Ok(None) => Next::Part,
+            Ok(Some(Reply::Short(answer))) => {
+                let deadline = Instant::now() + CLIENT_TIMEOUT;
+                self.role = Role::Answering { answer, sent: 0, deadline };
+                self.answer()
+            }
+            Ok(Some(Reply::Feed { answer, encoding, agreement })) => {
+                self.feed(shared, answer, encoding, &agreement)
+            }
+            Err(reason) => {
+                log::warning!("a client of {}: {reason}", shared.advertisement.info().name());
+                Next::Part
+            }
+        }
+    }
+}
+
 /// What a request gets.
-pub(super) enum Reply {
+enum Reply {
     /// These bytes, then the end.
     Short(Vec<u8>),
     /// These bytes, then samples.
@@ -17,7 +47,7 @@ pub(super) enum Reply {
 }
 
 /// What a command of a client gets.
-pub(super) fn reply_to(command: &Command<'_>, shared: &Shared, is_sealed: bool) -> Reply {
+fn reply_to(command: &Command<'_>, shared: &Shared, is_sealed: bool) -> Reply {
     match command {
         Command::FullInfo => Reply::Short(shared.advertisement.fullinfo().to_vec()),
         Command::ShortInfo { query } if shared.advertisement.matches(query) => {

@@ -63,10 +63,7 @@ impl Conversation {
             Ok(Step::Done { consumed }) => {
                 self.begin_sealed(shared, received.get(consumed..).unwrap_or_default())
             }
-            Ok(Step::Refused(refusal)) => {
-                self.note_refused(shared, refusal);
-                Next::Part
-            }
+            Ok(Step::Refused(refusal)) => self.refuse(shared, refusal),
             Err(()) => Next::Part,
         }
     }
