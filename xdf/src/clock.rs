@@ -195,53 +195,72 @@ fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
 
 /// The same, until a round moves nothing by more than `settled`.
 fn robust_line_in(offsets: &[ClockOffset], settled: f64) -> Option<Correction> {
+    let near = line_near(offsets)?;
+    let xs = offsets.iter().map(|offset| offset.collected - near.origin);
+    let points =
+        offsets.iter().zip(xs).map(|(o, x)| (x, (o.offset - near.at_origin - near.slope * x) / WINSOR));
+    let mut fit = Fit::new(points.collect())?;
+    // A night has so many offsets that the other rounds would take longer than opening its recording.
+    let _ = (0..ROUNDS).map(|_| fit.improve()).find(|moved| *moved < settled);
+    let at_origin = near.at_origin + fit.intercept * WINSOR;
+    Some(Correction { origin: near.origin, at_origin, slope: near.slope + fit.slope * WINSOR })
+}
+
+/// A line that begins and ends with the offsets' slope, through their middle.
+fn line_near(offsets: &[ClockOffset]) -> Option<Correction> {
     let (first, last) = (offsets.first()?, offsets.last()?);
     let n = offsets.len() as f64;
     let origin = first.collected + offsets.iter().map(|o| o.collected - first.collected).sum::<f64>() / n;
-    let xs: Vec<_> = offsets.iter().map(|offset| offset.collected - origin).collect();
-    let near = Correction {
-        origin,
-        at_origin: first.offset + offsets.iter().map(|o| o.offset - first.offset).sum::<f64>() / n,
-        slope: Some((last.offset - first.offset) / (last.collected - first.collected))
-            .filter(|s| s.is_finite())?,
-    };
-    let ys: Vec<_> =
-        offsets.iter().zip(&xs).map(|(o, x)| (o.offset - near.at_origin - near.slope * x) / WINSOR).collect();
+    let at_origin = first.offset + offsets.iter().map(|o| o.offset - first.offset).sum::<f64>() / n;
+    let slope = (last.offset - first.offset) / (last.collected - first.collected);
+    slope.is_finite().then_some(Correction { origin, at_origin, slope })
+}
 
-    // The Cholesky factor [[a, 0], [b, c]] of the normal matrix.
-    let (sum, squares) = (xs.iter().sum::<f64>(), xs.iter().map(|x| x * x).sum::<f64>());
-    let a = n.sqrt();
-    let b = sum / a;
-    let c = Some((squares - b * b).sqrt()).filter(|c| *c > 0.0)?;
+/// A line fitted to points by the alternating direction method of multipliers, with Huber's loss. Source: pyxdf.
+struct Fit {
+    points: Vec<(f64, f64)>,
+    /// The Cholesky factor [[a, 0], [b, c]] of the normal matrix.
+    factor: (f64, f64, f64),
+    /// For each point what its distance is split into: the part that the loss shrinks, and the rest.
+    splits: Vec<(f64, f64)>,
+    intercept: f64,
+    slope: f64,
+}
 
-    let (mut z, mut u) = (vec![0.0; xs.len()], vec![0.0; xs.len()]);
-    let (mut intercept, mut slope) = (0.0, 0.0);
-    for _ in 0..ROUNDS {
+impl Fit {
+    fn new(points: Vec<(f64, f64)>) -> Option<Self> {
+        let (sum, squares) =
+            points.iter().fold((0.0, 0.0), |(sum, squares), (x, _)| (sum + x, squares + x * x));
+        let a = (points.len() as f64).sqrt();
+        let b = sum / a;
+        let c = Some((squares - b * b).sqrt()).filter(|c| *c > 0.0)?;
+        let splits = vec![(0.0, 0.0); points.len()];
+        Some(Self { points, factor: (a, b, c), splits, intercept: 0.0, slope: 0.0 })
+    }
+
+    /// One round; says by how much it moved a point's split at most.
+    fn improve(&mut self) -> f64 {
         let (mut right_0, mut right_1) = (0.0, 0.0);
-        for (((x, y), z), u) in xs.iter().zip(&ys).zip(&z).zip(&u) {
+        for ((x, y), (z, u)) in self.points.iter().zip(&self.splits) {
             let target = y + (z - u);
             right_0 += target;
             right_1 += x * target;
         }
+        let (a, b, c) = self.factor;
         let half_0 = right_0 / a;
         let half_1 = (right_1 - b * half_0) / c;
-        slope = half_1 / c;
-        intercept = (half_0 - b * slope) / a;
+        self.slope = half_1 / c;
+        self.intercept = (half_0 - b * self.slope) / a;
         let mut moved = 0.0_f64;
-        for (((x, y), z), u) in xs.iter().zip(&ys).zip(&mut z).zip(&mut u) {
-            let distance = intercept + slope * x - y + *u;
+        for ((x, y), (z, u)) in self.points.iter().zip(&mut self.splits) {
+            let distance = self.intercept + self.slope * x - y + *u;
             let shrunk = if distance == 0.0 { 1.0 } else { (1.0 - 2.0 / distance.abs()).max(0.0) };
             let nearer = 0.5 * distance + 0.5 * shrunk * distance;
             moved = moved.max((nearer - *z).abs()).max((distance - nearer - *u).abs());
             (*z, *u) = (nearer, distance - nearer);
         }
-        // A night has so many offsets that the other rounds would take longer than opening its recording.
-        if moved < settled {
-            break;
-        }
+        moved
     }
-    let at_origin = near.at_origin + intercept * WINSOR;
-    Some(Correction { origin, at_origin, slope: near.slope + slope * WINSOR })
 }
 
 /// Offsets that lie further than this from the line count as outliers, in seconds. Source: pyxdf.

@@ -218,21 +218,36 @@ impl<R: Read + Seek> IndexedRecording<R> {
                 are_sound = false;
                 continue;
             }
-            let mut left = samples;
-            while left > 0 && between + self.reader.progress().0 - entry.at <= BETWEEN_BYTES_MAX {
-                let Some(event) = self.reader.next_event()? else { break };
-                let Event::Samples { stream: of, stamps, values } = event else { continue };
-                if of == stream {
-                    left = left.saturating_sub(stamps.len() as u64);
-                    let times: Vec<_> = stamps.iter().map(|stamp| map.place(*stamp)).collect();
-                    let (times, values) = within(&times, values, &range);
-                    count += times.len();
-                    take(times, &values);
-                }
-            }
+            let until = entry.at.saturating_add(BETWEEN_BYTES_MAX - between);
+            self.samples_from_here(stream, samples, until, |stamps, values| {
+                let times: Vec<_> = stamps.iter().map(|stamp| map.place(*stamp)).collect();
+                let (times, values) = within(&times, values, &range);
+                count += times.len();
+                take(times, &values);
+            })?;
             between += self.reader.progress().0 - entry.at;
         }
         Ok(are_sound && between <= BETWEEN_BYTES_MAX)
+    }
+
+    /// Hands out the next samples of a stream, so many at most, as long as the reader is not past `until`.
+    fn samples_from_here(
+        &mut self,
+        stream: u32,
+        mut left: u64,
+        until: u64,
+        mut take: impl FnMut(&[f64], &Values),
+    ) -> Result<(), ReadError> {
+        while left > 0 && self.reader.progress().0 <= until {
+            let Some(event) = self.reader.next_event()? else { break };
+            if let Event::Samples { stream: of, stamps, values } = event
+                && of == stream
+            {
+                left = left.saturating_sub(stamps.len() as u64);
+                take(stamps, values);
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn known(&self, stream: u32) -> Option<(&StreamIndex, &Placed)> {
