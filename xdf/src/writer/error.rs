@@ -124,8 +124,13 @@ pub enum Failure {
     Internal,
     /// The file may not grow further: the file system's or the process's limit.
     TooLarge,
-    /// Another refusal of the operating system.
-    Other(io::ErrorKind),
+    /// Another refusal of the operating system, with its number for it.
+    Other {
+        /// What the standard library makes of it.
+        kind: io::ErrorKind,
+        /// `errno`, or what `GetLastError` says.
+        code: Option<i32>,
+    },
 }
 
 impl From<io::Error> for Failure {
@@ -134,7 +139,7 @@ impl From<io::Error> for Failure {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
             io::ErrorKind::FileTooLarge => Self::TooLarge,
             _ if error.raw_os_error() == Some(EIO) => Self::Device,
-            kind => Self::Other(kind),
+            kind => Self::Other { kind, code: error.raw_os_error() },
         }
     }
 }
@@ -146,7 +151,10 @@ impl fmt::Display for Failure {
             Self::Full => out.write_str("the disk is full"),
             Self::Internal => out.write_str("the writer's thread ended unexpectedly"),
             Self::TooLarge => out.write_str("the file reached the largest size permitted"),
-            Self::Other(kind) => write!(out, "the disk refused: {kind}"),
+            Self::Other { code: Some(code), .. } => {
+                write!(out, "the system refused: {}", io::Error::from_raw_os_error(*code))
+            }
+            Self::Other { kind, code: None } => write!(out, "the system refused: {kind}"),
         }
     }
 }
@@ -155,3 +163,17 @@ impl core::error::Error for Failure {}
 
 /// Equal on every Unix; the standard library has no name for it.
 const EIO: i32 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_refused_is_named_as_the_system_names_it() {
+        let error = io::Error::from_raw_os_error(24);
+        let named = error.to_string();
+        assert_eq!(Failure::from(error).to_string(), format!("the system refused: {named}"));
+        let unnumbered = Failure::from(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(unnumbered.to_string(), "the system refused: permission denied");
+    }
+}
