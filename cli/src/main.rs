@@ -39,6 +39,10 @@ fn main() -> ExitCode {
     if let Some(word) = sys::programs::old_system() {
         eprintln!("schwann: {word}");
     }
+    // A program that `schwann run` becomes has the limits of its user.
+    if !matches!(program.command, Some(Command::Run(_))) {
+        sys::programs::raise_open_files();
+    }
     exit::conclude(run(program))
 }
 

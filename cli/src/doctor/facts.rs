@@ -4,7 +4,7 @@ use core::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     time::Duration,
 };
-use std::{net::UdpSocket, sync::Arc, thread, time::Instant};
+use std::{io, net::UdpSocket, sync::Arc, thread, time::Instant};
 
 use getifaddrs::{Address, InterfaceFlags};
 use schwann::{Config, Context, StreamInfo, config::LoadReport, security::TrustError};
@@ -38,6 +38,10 @@ mod visit;
 pub(crate) struct Facts {
     pub(super) config: Arc<Context>,
     pub(super) report: LoadReport,
+    /// How many files and sockets this program may have open; nothing without a limit.
+    pub(super) open_files: Option<u64>,
+    /// Why the system refused a search.
+    pub(super) refused: Option<io::ErrorKind>,
     /// The file to change where the configuration is to be another.
     pub(super) config_path: String,
     /// Why streams cannot be sealed here although they must be.
@@ -102,7 +106,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
     let tried = try_all(&config, &addresses, &mut interfaces);
     look_again(&mut interfaces, &config);
-    let Tried { multicast, mut all, knocks, unknown_peers, hubs } = tried;
+    let Tried { multicast, mut all, refused, knocks, unknown_peers, hubs } = tried;
     let others: Vec<_> = interfaces.iter().map(|interface| interface.ip).chain(addresses).collect();
     let silent_peers = peers::without_stream(&mut all, &others, &unknown_peers, &config);
     // Asked now, so that a view says whether the queries of the searches have come.
@@ -116,6 +120,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let manager = Manager::of_name(schwann::firewall_manager());
     Facts {
         report,
+        open_files: sys::programs::raise_open_files(),
+        refused,
         config_path: lab::config_path(),
         unsealed: unsealed(&config),
         interfaces,

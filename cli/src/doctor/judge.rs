@@ -24,6 +24,10 @@ pub(crate) use self::{firewall::unread, view::told};
 /// Makes findings of facts, the worst first.
 pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
+    // Without them others would be accused of what this program could not open.
+    if computer::lacks(facts, &mut findings) {
+        return findings;
+    }
     computer::configuration(facts, &mut findings);
     computer::keys(facts, &mut findings);
     computer::scope(facts, &mut findings);

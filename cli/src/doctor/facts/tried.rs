@@ -2,11 +2,13 @@
 
 use core::net::IpAddr;
 use core::time::Duration;
+use std::io;
 use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
 use std::thread;
 
-use schwann::{Config, Context, StreamInfo, resolver};
+use schwann::resolver::{self, ResolveError};
+use schwann::{Config, Context, StreamInfo};
 
 use super::Interface;
 use super::host::{At, knock_at, streams_behind};
@@ -19,6 +21,8 @@ pub(super) struct Tried {
     pub(super) multicast: Vec<StreamInfo>,
     /// Streams that any search found.
     pub(super) all: Vec<StreamInfo>,
+    /// Why the system refused one of these searches.
+    pub(super) refused: Option<io::ErrorKind>,
     pub(super) knocks: Vec<At>,
     pub(super) unknown_peers: Vec<String>,
     pub(super) hubs: Vec<Examined>,
@@ -34,9 +38,15 @@ pub(super) fn try_all(config: &Arc<Context>, addresses: &[IpAddr], interfaces: &
         let unknown_peers = scope.spawn(|| unknown_peers(config));
         send_echoes(interfaces, config);
         // A thread that panicked has said so; the rest is still worth telling.
+        let [multicast, all] = [multicast, all].map(|search| search.join().unwrap_or(Ok(Vec::new())));
+        let refused = [&multicast, &all].into_iter().find_map(|search| match search {
+            Err(ResolveError::System(kind)) => Some(*kind),
+            _ => None,
+        });
         Tried {
-            multicast: multicast.join().unwrap_or_default(),
-            all: all.join().unwrap_or_default(),
+            multicast: multicast.unwrap_or_default(),
+            all: all.unwrap_or_default(),
+            refused,
             knocks: knocks.join().unwrap_or_default(),
             unknown_peers: unknown_peers.join().unwrap_or_default(),
             hubs: hubs.join().unwrap_or_default(),
@@ -81,8 +91,8 @@ pub(super) fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
 }
 
 /// Searches streams of all sessions.
-fn search(context: Context) -> Vec<StreamInfo> {
-    resolver::resolve(&Arc::new(context), &every_stream(), 0, SEARCH_TIME).unwrap_or_default()
+fn search(context: Context) -> Result<Vec<StreamInfo>, ResolveError> {
+    resolver::resolve(&Arc::new(context), &every_stream(), 0, SEARCH_TIME)
 }
 
 /// Searches until there are as many as there should be, or for a while.

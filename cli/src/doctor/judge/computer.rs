@@ -16,6 +16,25 @@ use crate::doctor::{
 };
 use crate::sys::commands::{self, Side};
 
+/// Whether the system gives this program too little to look at others.
+pub(super) fn lacks(facts: &Facts, findings: &mut Vec<Finding>) -> bool {
+    if let Some(count) = facts.open_files.filter(|count| *count < OPEN_FILES) {
+        let what = format!(
+            "This program may have {count} files and sockets open, and needs {OPEN_FILES} to look at streams, so it cannot tell \
+             what is wrong."
+        );
+        add(findings, Weight::Fault, "few-files", what, commands::more_files());
+    }
+    if let Some(kind) = facts.refused {
+        let what = format!(
+            "The system refused a search for streams ({kind}), so this program cannot tell what is wrong."
+        );
+        let fix = "schwann doctor    # again, once other programs of this user have ended";
+        add(findings, Weight::Fault, "search-refused", what, fix);
+    }
+    !findings.is_empty()
+}
+
 pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
     for attempt in &facts.report.attempts {
         let origin = &attempt.origin;
@@ -249,3 +268,6 @@ pub(super) fn ports(facts: &Facts, findings: &mut Vec<Finding>) {
         "schwann config set ports.PortRange 256    # on every computer of the lab",
     );
 }
+
+/// For the searches, and for each of the streams that are looked at beside one another.
+const OPEN_FILES: u64 = 512;

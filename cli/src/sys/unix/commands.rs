@@ -34,6 +34,11 @@ pub(crate) fn addresses() -> String {
     String::from("ip -brief address")
 }
 
+/// Lets programs have more files and sockets open.
+pub(crate) fn more_files() -> &'static str {
+    "sudo prlimit --pid $$ --nofile=10240    # for this shell; then: schwann doctor"
+}
+
 /// Shows whether something is at the other end of a network's cable.
 pub(crate) fn connection(name: &str) -> String {
     format!("ip -brief link show {name}    # NO-CARRIER: nothing is at the other end of its cable")

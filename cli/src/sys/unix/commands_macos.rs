@@ -34,6 +34,11 @@ pub(crate) fn addresses() -> String {
     String::from("ifconfig | grep -w inet")
 }
 
+/// Lets programs have more files and sockets open.
+pub(crate) fn more_files() -> &'static str {
+    "sudo launchctl limit maxfiles 10240    # then log in again"
+}
+
 /// Shows whether something is at the other end of a network's cable.
 pub(crate) fn connection(name: &str) -> String {
     format!("ifconfig {name}    # inactive: nothing is at the other end of its cable")

@@ -34,6 +34,11 @@ pub(crate) fn addresses() -> String {
     String::from("ipconfig")
 }
 
+/// Lets programs have more files and sockets open.
+pub(crate) fn more_files() -> &'static str {
+    "schwann doctor    # again, once other programs have ended"
+}
+
 /// Shows whether something is at the other end of a network's cable.
 pub(crate) fn connection(name: &str) -> String {
     format!("netsh interface show interface name=\"{name}\"")

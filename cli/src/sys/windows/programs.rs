@@ -48,6 +48,11 @@ pub(crate) fn is_administrator() -> bool {
     false
 }
 
+/// None: Windows has no limit for sockets.
+pub(crate) fn raise_open_files() -> Option<u64> {
+    None
+}
+
 const OLDEST_BUILD: u32 = 19_041;
 
 /// The editor, if the user has named none.
