@@ -81,14 +81,24 @@ pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) ->
             "nothing was written: a value is one line without control characters",
         ));
     }
+    // A link stays one, and the file behind it is changed.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let next = "nothing was changed: it is no file; name one in LSLAPICFG, or unset that";
+        return Err(Problem::with(path.display(), next));
+    }
     let before = text(path)?;
     let after = changed(&before, section, key, value);
     check(&after, section, key).map_err(|complaint| Problem::with(path.display(), complaint))?;
+    write(path, &after)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Problem> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| Problem::with(folder.display(), error))?;
     }
     let fresh = path.with_added_extension(format!("{}.new", std::process::id()));
-    let written = fs::write(&fresh, after)
+    let written = fs::write(&fresh, text)
         .and_then(|()| keep_mode(path, &fresh))
         .and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {

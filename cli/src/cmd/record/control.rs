@@ -88,22 +88,21 @@ impl Door {
     }
 }
 
-/// Removes the address that a killed program left. A link is not written through, and no other file is touched.
+/// Removes the address that a killed program left. A link is not written through, and nothing else is touched.
 fn make_room(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
+    let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-        Ok(found) if found.is_file() => {
-            let mut head = Vec::new();
-            File::open(path)?.take(4).read_to_end(&mut head)?;
-            if head != b"http" {
-                let what = "a file is there that holds no address of a recorder: name another";
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
-            }
-        }
-        Ok(_) => {}
+        found => found?,
+    };
+    let mut head = Vec::new();
+    if found.is_file() {
+        File::open(path)?.take(4).read_to_end(&mut head)?;
     }
-    fs::remove_file(path)
+    if found.is_symlink() || head == b"http" {
+        return fs::remove_file(path);
+    }
+    let what = "something is there that holds no address of a recorder: name another file";
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
 }
 
 fn name(role: Role) -> String {

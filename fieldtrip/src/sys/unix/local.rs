@@ -2,15 +2,22 @@
 
 use std::fs::Permissions;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 pub use std::os::unix::net::{UnixListener as Listener, UnixStream as Stream};
 use std::path::Path;
 
 /// Listens at `path`, and takes it over if no server answers there. Private means: for this user alone.
 ///
-/// - Errors: those of binding.
+/// - Errors: [`ErrorKind::AlreadyExists`] if a file is there that is no socket; those of binding.
 pub fn bind(path: &Path, is_private: bool) -> io::Result<Listener> {
     if Stream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+        // So answers any file.
+        if !std::fs::metadata(path)?.file_type().is_socket() {
+            return Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                "a file is there that is no socket; name another path",
+            ));
+        }
         // Left behind by a server that was killed.
         std::fs::remove_file(path)?;
     }
