@@ -4,6 +4,7 @@ use core::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::terminal::printable;
 use schwann_dash::ServeError;
 use schwann_recorder::AddError;
 
@@ -42,7 +43,7 @@ impl fmt::Display for Problem {
 impl Problem {
     /// Says that `error` happened to `subject`, a file or a stream.
     pub(crate) fn with(subject: impl fmt::Display, error: impl fmt::Display) -> Self {
-        Self::Failed(format!("{subject}: {error}"))
+        Self::Failed(format!("{}: {error}", printable(&subject.to_string())))
     }
 }
 

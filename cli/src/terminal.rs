@@ -194,6 +194,20 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     without(text, steers_terminals)
 }
 
+/// JSON in which foreign text does not steer the terminal either: what would is escaped, as JSON may have any character.
+pub(crate) struct Shown<'a>(pub(crate) &'a serde_json::Value);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = if out.alternate() { format!("{:#}", self.0) } else { self.0.to_string() };
+        // The only control characters outside of its strings, and none is left inside of them.
+        text.chars().try_for_each(|c| match c != '\n' && steers_terminals(c) {
+            true => write!(out, "\\u{:04x}", u32::from(c)),
+            false => out.write_char(c),
+        })
+    }
+}
+
 /// Writes a message of any number of lines to the standard error stream. Foreign text in it does not steer the
 /// terminal. The `eprintln!` of this crate.
 pub(crate) fn complain(message: fmt::Arguments<'_>) {

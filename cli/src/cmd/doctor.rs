@@ -4,6 +4,7 @@ use std::io::{self, BufRead as _, Write as _};
 
 use serde_json::json;
 
+use crate::terminal::Shown;
 use crate::{
     doctor::{self, Finding, Weight},
     exit::{Exit, Outcome},
@@ -43,10 +44,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         writeln!(
             out,
             "{:#}",
-            json!({
+            Shown(&json!({
                 "streams": facts.stream_count(), "own_streams": facts.own_stream_count(), "findings": findings, "host": told,
                 "unread": unread
-            })
+            }))
         )?;
     } else {
         print(&mut out, &findings, facts.stream_count(), facts.own_stream_count(), unread.as_deref())?;

@@ -12,7 +12,7 @@ use super::opening::Opening;
 use super::survey::Progress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::terminal::{plural, printable, short_time, thousands};
+use crate::terminal::{Shown, plural, printable, short_time, thousands};
 
 /// Write a recording in the formats of other programs.
 #[derive(clap::Args, Debug)]
@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", json(&report))?
+        writeln!(out, "{:#}", Shown(&json(&report)))?
     } else {
         print(&mut out, &report)?
     }

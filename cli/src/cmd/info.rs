@@ -11,7 +11,7 @@ use schwann_xdf::{ClockQuality, Location, StreamHeader, StreamSurvey, Survey, Wr
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes, seconds};
 use crate::exit::{Exit, Outcome};
-use crate::terminal::{plural, times};
+use crate::terminal::{Shown, plural, printable, times};
 
 /// Show what is in a recording: streams, counts, rates, gaps, clocks.
 #[derive(clap::Args, Debug)]
@@ -52,14 +52,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut out = io::stdout().lock();
     if let Some(indexed) = indexed {
         match arguments.json {
-            true => writeln!(out, "{:#}", indexed::json(&indexed))?,
+            true => writeln!(out, "{:#}", Shown(&indexed::json(&indexed)))?,
             false => indexed::print(&mut out, &arguments.file, &indexed)?,
         }
         return Ok(Exit::Good);
     }
     let survey = survey::of(&recording, &mut Progress::new("reading"))?;
     match arguments.json {
-        true => writeln!(out, "{:#}", survey::json(&survey, &Limits::USUAL))?,
+        true => writeln!(out, "{:#}", Shown(&survey::json(&survey, &Limits::USUAL)))?,
         false => print(&mut out, &arguments.file, &survey)?,
     }
     Ok(Exit::Good)
@@ -86,7 +86,7 @@ fn print(out: &mut impl Write, file: &Path, survey: &Survey) -> io::Result<()> {
             "\nDAMAGED in {}, {} unreadable; see: schwann verify {}",
             plural(survey.damage_count as usize, "place"),
             bytes(survey.damaged_bytes),
-            file.display()
+            printable(&file.to_string_lossy())
         )?;
     }
     Ok(())
@@ -100,13 +100,14 @@ fn print_title(
     datetime: &str,
 ) -> io::Result<()> {
     let began = if datetime.is_empty() { String::new() } else { format!(", begun {datetime}") };
-    writeln!(out, "{}: {}, {}{began}", file.display(), plural(stream_count, "stream"), bytes(file_bytes))
+    let (file, streams) = (file.to_string_lossy(), plural(stream_count, "stream"));
+    writeln!(out, "{}", printable(&format!("{file}: {streams}, {}{began}", bytes(file_bytes))))
 }
 
 fn print_header(out: &mut impl Write, header: &StreamHeader, measured: &str) -> io::Result<()> {
     let host = if header.hostname.is_empty() { String::new() } else { format!(", from {}", header.hostname) };
     let kind = if header.content_type.is_empty() { "no type" } else { &header.content_type };
-    writeln!(out, "\n{:>4}  {} ({kind}{host})", header.id, header.name)?;
+    writeln!(out, "\n{}", printable(&format!("{:>4}  {} ({kind}{host})", header.id, header.name)))?;
     let rate = match header.nominal_rate {
         0.0 => "irregular".to_owned(),
         rate => format!("{rate} Hz{measured}"),

@@ -17,7 +17,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::hubs::{Hubs, Named};
 use crate::lab;
 use crate::stop;
-use crate::terminal::{Destination, Palette, Screen};
+use crate::terminal::{Destination, Palette, Screen, Shown};
 
 /// How to look at the lab.
 #[derive(clap::Args, Debug)]
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             screen.paint(&lab.page(&states, palette, screen.width()))?;
         } else if lab.is_complete(&states) || stop.is_raised() {
             if arguments.json {
-                writeln!(io::stdout(), "{:#}", lab.json(&states))?;
+                writeln!(io::stdout(), "{:#}", Shown(&lab.json(&states)))?;
             } else {
                 screen.paint(&lab.page(&states, palette, screen.width()))?;
             }

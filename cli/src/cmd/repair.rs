@@ -12,7 +12,7 @@ use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::terminal::plural;
+use crate::terminal::{Shown, plural, printable};
 
 /// Write every whole sample of a damaged recording into a new one.
 #[derive(clap::Args, Debug)]
@@ -78,12 +78,12 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
             "damage_count": done.damage_count,
             "damaged_bytes": done.damaged_bytes,
         });
-        return writeln!(out, "{json}");
+        return writeln!(out, "{}", Shown(&json));
     }
     writeln!(
         out,
         "{}: {} of {} salvaged; {}, {} left out, {} written anew",
-        output.display(),
+        printable(&output.to_string_lossy()),
         plural(done.sample_count as usize, "sample"),
         plural(done.stream_count, "stream"),
         plural(done.damage_count as usize, "damaged place"),
@@ -104,12 +104,12 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
             "damage_count": 0,
             "damaged_bytes": 0,
         });
-        writeln!(out, "{json}")?;
+        writeln!(out, "{}", Shown(&json))?;
     } else {
         writeln!(
             out,
             "{}: whole, so there is nothing to repair; no file was written",
-            arguments.file.display()
+            printable(&arguments.file.to_string_lossy())
         )?;
     }
     Ok(Exit::Good)

@@ -10,6 +10,7 @@ use schwann_recorder::certificate::{Certificate, certificate_path};
 use super::verify::text_of;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
+use crate::terminal::printable;
 
 /// Sign a statement on a recording in its certificate, such as that you reviewed or approved it.
 ///
@@ -47,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // The old one stays whole until the new one is.
     let new = at.with_extension("json.new");
     fs::write(&new, endorsed).and_then(|()| fs::rename(&new, &at)).map_err(|error| wrong(&error))?;
-    writeln!(io::stdout(), "{}: {}: {}", at.display(), arguments.meaning, arguments.name)?;
+    let signed = format!("{}: {}: {}", at.display(), arguments.meaning, arguments.name);
+    writeln!(io::stdout(), "{}", printable(&signed))?;
     Ok(Exit::Good)
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::terminal::plural;
+use crate::terminal::{Shown, plural, printable};
 use certified::Certified;
 pub(super) use certified::text_of;
 
@@ -78,7 +78,7 @@ fn verify_one(file: &Path, arguments: &Arguments) -> Result<bool, Problem> {
     }
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{}", examined.json())?;
+        writeln!(out, "{}", Shown(&examined.json()))?;
     } else {
         examined.print(&mut out)?;
     }
@@ -127,7 +127,8 @@ impl<'a> Examined<'a> {
         };
         let streams = plural(self.survey.streams.len(), "stream");
         let samples = plural(samples, "sample");
-        let file = self.recording.path().display();
+        let file = self.recording.path().to_string_lossy();
+        let file = printable(&file);
         writeln!(out, "{file}: {verdict}: {streams}, {samples}{limit}")?;
         self.certified.print(out)?;
         self.print_streams(out)?;
@@ -136,7 +137,7 @@ impl<'a> Examined<'a> {
 
     fn print_streams(&self, out: &mut impl Write) -> io::Result<()> {
         for (stream, found) in self.survey.streams.iter().zip(findings_by(&self.survey, self.limits)) {
-            let name = format!("  stream {} ({})", stream.header.id, stream.header.name);
+            let name = format!("  stream {} ({})", stream.header.id, printable(&stream.header.name));
             if let Some(complaint) = survey::footer_complaint(stream) {
                 writeln!(out, "{name}: {complaint}")?;
             }
@@ -177,13 +178,14 @@ fn verify_other(file: &Location, as_json: bool) -> Result<Option<bool>, Problem>
     if matches!(certified, Certified::None) {
         return Ok(None);
     }
-    let (agrees, name) = (certified.agrees(), file.path().display());
+    let (agrees, name) = (certified.agrees(), file.path().to_string_lossy());
     let mut out = io::stdout().lock();
     if as_json {
         let json = json!({"file": name.to_string(), "certificate": certified.json(), "sound": agrees});
-        writeln!(out, "{json}")?;
+        writeln!(out, "{}", Shown(&json))?;
     } else {
         let verdict = if agrees { "as it is certified" } else { "NOT as it is certified" };
+        let name = printable(&name);
         writeln!(out, "{name}: {verdict}; no recording, so nothing else was looked at")?;
         certified.print(&mut out)?;
     }

@@ -8,6 +8,7 @@ use super::{
     firewall::Manager,
 };
 use crate::sys::commands::{self, Side};
+use crate::terminal::printable;
 
 mod cards;
 mod computer;
@@ -57,7 +58,9 @@ fn add(
     what: String,
     fix: impl Into<String>,
 ) {
-    findings.push(Finding { code, weight, what, fix: fix.into() });
+    // Names of streams and computers are in it, and a line of theirs would pass for one of ours.
+    let [what, fix] = [what, fix.into()].map(|text| printable(&text).into_owned());
+    findings.push(Finding { code, weight, what, fix });
 }
 
 /// The command that opens the ports of LSL on this computer, at `interface` if one is known to be closed.

@@ -1,7 +1,7 @@
 //! The commands that need a network: on loopback, with ports and a session of their own per test.
 //!
 //! Left out on Windows: `forged`, `limits` and `mse`, which limit what a process may have; `others`, which runs programs as
-//! another user; `stalled`, which stops a process and lets it go on.
+//! another user; `special`, which makes devices; `stalled`, which stops a process and lets it go on.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the tests that are left out need more"))]
 
 mod archive;
@@ -11,6 +11,8 @@ mod config;
 mod control;
 mod demo;
 mod fake;
+#[cfg(target_os = "linux")]
+mod foreign;
 #[cfg(target_os = "linux")]
 mod forged;
 mod ft;
@@ -31,6 +33,8 @@ mod requests;
 mod run;
 mod senders;
 mod served;
+#[cfg(target_os = "linux")]
+mod special;
 #[cfg(unix)]
 mod stalled;
 mod tunnel;

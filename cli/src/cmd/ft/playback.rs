@@ -8,6 +8,7 @@ use schwann_fieldtrip::recording::{RecordedAcquisition, acquisitions, play};
 use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
+use crate::terminal::printable;
 
 /// Play a recording folder into a buffer, with its timing and events.
 #[derive(clap::Args, Debug)]
@@ -39,8 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         writeln!(
             io::stdout(),
             "{}: {}; {samples} samples, {events} events",
-            folder.display(),
-            acquisition.header()
+            printable(&folder.to_string_lossy()),
+            printable(&acquisition.header().to_string())
         )?;
         let played = play(&mut acquisition, &mut client, arguments.speed, stop.flag()).map_err(wrong)?;
         played.map_err(|error| arguments.place.problem(error))?;

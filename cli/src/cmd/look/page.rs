@@ -89,15 +89,16 @@ impl Lab {
             .chain(hidden.iter().map(ToString::to_string))
             .chain(elsewhere.map(|stream| self.how_to_see(&stream)))
             .chain(self.hubs.lines());
-        remarks.extend(foreign.map(|text| printable(&text).into_owned()));
+        remarks.extend(foreign);
         if self.probes.waiting() > 0 {
             remarks.push(format!(
                 "{} more are announced and not looked at: too many do not answer, and may be made up",
                 self.probes.waiting()
             ));
         }
-        remarks.extend(self.problems.iter().map(|problem| printable(problem).into_owned()));
-        remarks
+        remarks.extend(self.problems.iter().cloned());
+        // Names are in them.
+        remarks.iter().map(|remark| printable(remark).into_owned()).collect()
     }
 
     /// Why a stream of another session is not seen, and what to change.

@@ -8,6 +8,7 @@ use std::thread;
 use schwann_xdf::{Block, Damage, IndexedRecording, Location, Passage, Source, Values};
 
 use crate::exit::Problem;
+use crate::terminal::printable;
 
 /// A stretch of a stream that is being read by a thread of its own; at most [`BLOCKS_AHEAD`] blocks are read and not asked for.
 ///
@@ -98,7 +99,8 @@ impl Tape {
 
 /// Says where a recording is damaged.
 pub(super) fn tell(path: &Path, damage: &Damage) {
-    eprintln!("schwann: {}: damaged at byte {}: {}", path.display(), damage.at, damage.kind);
+    let path = path.to_string_lossy();
+    eprintln!("schwann: {}: damaged at byte {}: {}", printable(&path), damage.at, damage.kind);
 }
 
 /// Reads until the end of the stream, or until the rest is no longer wanted.

@@ -17,6 +17,7 @@ use super::Arguments;
 use crate::cmd::relay::{failed, history, say};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
+use crate::terminal::Shown;
 
 /// Records from a hub.
 pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context>, stop: &Stop) -> Outcome {
@@ -38,7 +39,7 @@ pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context
     let remarks = recording.take_remarks();
     let finished = recording.finish().map_err(failed)?;
     if arguments.json {
-        writeln!(io::stdout().lock(), "{}", json::finished(&finished, &remarks))?;
+        writeln!(io::stdout().lock(), "{}", Shown(&json::finished(&finished, &remarks)))?;
     } else {
         say(&remarks)?;
         say(&said::finished(&finished))?;
@@ -90,7 +91,7 @@ fn tell(arguments: &Arguments, recording: &mut Recording, told: &mut Instant) ->
     if told.elapsed() >= TELL_EVERY {
         *told = Instant::now();
         let remarks = recording.take_remarks();
-        writeln!(io::stdout().lock(), "{}", json::running(recording, &remarks))?;
+        writeln!(io::stdout().lock(), "{}", Shown(&json::running(recording, &remarks)))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::control::Door;
 use crate::cmd::survey::bytes;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{
-    Destination, Look, Palette, Screen, plural, printable, short_time, stopwatch, thousands, times,
+    Destination, Look, Palette, Screen, Shown, plural, printable, short_time, stopwatch, thousands, times,
 };
 
 /// What there is to show.
@@ -121,7 +121,7 @@ impl View {
         }
         self.next_line = elapsed + if self.json { 1.0 } else { LINE_EVERY };
         if self.json {
-            return writeln!(io::stdout(), "{}", json::of(scene));
+            return writeln!(io::stdout(), "{}", Shown(&json::of(scene)));
         }
         let text = self.line(scene, elapsed) + &scene.remarks();
         self.screen.paint(&text)
