@@ -18,7 +18,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::hubs::{backlog_json, by_wall_json, receipts_json};
 use crate::lab;
 use crate::table::{Align, Cell, Column, Table};
-use crate::terminal::{Destination, Palette, plural};
+use crate::terminal::{Destination, Palette, Shown, plural, printable};
 
 /// Show what goes through a hub: streams, sites, backlog, and who has receipted how far.
 #[derive(clap::Args, Debug)]
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Status) -> Outcome {
             "streams": streams,
             "edges": edges,
         });
-        writeln!(io::stdout().lock(), "{page}")?;
+        writeln!(io::stdout().lock(), "{}", Shown(&page))?;
     } else {
         show(&runs, &edges, problem.as_ref())?;
         if runs.is_empty() && problem.is_none() {
@@ -125,7 +125,8 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
     runs.iter().for_each(|run| table.push(row(run, edges)));
     write!(out, "{}", table.text(palette, None))?;
     for edge in edges.iter().filter(|edge| !is_edge_well(edge)) {
-        writeln!(out, "{}: {}", edge["name"].as_str().unwrap_or_default(), edge_trouble(edge))?;
+        let trouble = format!("{}: {}", edge["name"].as_str().unwrap_or_default(), edge_trouble(edge));
+        writeln!(out, "{}", printable(&trouble))?;
     }
     Ok(())
 }
