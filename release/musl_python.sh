@@ -6,17 +6,12 @@
 #
 # Needs Debian 12 and its package musl-tools.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/sources.sh"
 folder=$(realpath -m "${1:?a folder}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial"
-sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources > "$work/debian.sources"
 cd "$work"
-apt=(apt-get -qq -o "Dir::Etc::sourcelist=$work/debian.sources" -o Dir::Etc::sourceparts=/dev/null
-  -o "Dir::State::lists=$work/lists" -o APT::Sandbox::User=root)
-"${apt[@]}" update
-"${apt[@]}" source --download-only --tar-only python3.11 zlib libffi
-for archive in *.orig.tar.*; do tar -xf "$archive"; done
+debian_sources python3.11 zlib libffi
 
 # The C library's own headers alone, and Linux's: Python's build looks for this system's besides. Its tables give warnings by the
 # thousand.

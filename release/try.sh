@@ -6,6 +6,7 @@
 #
 # FOLDER: as ./release.sh made it. SYSTEM: a suite of Debian, or SUITE-ARCHITECTURE for another machine's under QEMU.
 # PYTHONS: further interpreters of this computer that the wheel is tried with.
+# On Debian 12 a system of Debian 11 gets a newer Python than its own.
 # Needs root, debootstrap, rpm, wine, mingw-w64, gcc-aarch64-linux-gnu and qemu-user-static; on Debian 12 musl-tools, too.
 # Clean systems are made once, in target/release-roots.
 set -euo pipefail
@@ -71,12 +72,17 @@ system() {
   mkdir -p "$roots/empty"
   local programs=python3-venv,ca-certificates
   [ "$(architecture "$1")" != i386 ] || programs=wine,wine32
-  debootstrap --variant=minbase --include="$programs" --arch="$(architecture "$1")" "${1%-*}" "$roots/$1.new" \
-    > "$roots/$1.log" 2>&1 && mv "$roots/$1.new" "$roots/$1" && return
-  echo "FAILED $1: debootstrap (its log: $roots/$1.log)"
+  {
+    debootstrap --variant=minbase --include="$programs" --arch="$(architecture "$1")" "${1%-*}" "$roots/$1.new" &&
+      { ! needs_python "$1" || release/old_python.sh "$roots/$1.new"; } && mv "$roots/$1.new" "$roots/$1"
+  } > "$roots/$1.log" 2>&1 && return
+  echo "FAILED $1: it could not be made (its log: $roots/$1.log)"
   failures=$((failures + 1))
   return 1
 }
+
+# Whether a system gets a newer Python than its own, which is built from the sources of Debian 12.
+needs_python() { [ "$1" = bullseye ] && grep -q bookworm /etc/os-release; }
 
 # Runs a function with a copy of a system in $root; what it changes is in $changes.
 attempt() { # SYSTEM WHAT FUNCTION
