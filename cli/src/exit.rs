@@ -4,9 +4,10 @@ use core::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use crate::terminal::printable;
 use schwann_dash::ServeError;
 use schwann_recorder::AddError;
+
+use crate::terminal::printable;
 
 /// What a command ends with.
 pub(crate) type Outcome = Result<Exit, Problem>;

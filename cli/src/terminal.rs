@@ -7,6 +7,7 @@ use alloc::borrow::Cow;
 use core::fmt::{self, Write as _};
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use qrcode::render::unicode::Dense1x2;
 use schwann::log::steers_terminals;
@@ -192,6 +193,11 @@ pub(crate) fn stopwatch(seconds: f64) -> String {
 /// Returns foreign text in a form that is safe in a line: a control character could repaint the terminal, or worse.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     without(text, steers_terminals)
+}
+
+/// The path of a file, whose name may be foreign text as well.
+pub(crate) fn printable_path(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
 }
 
 /// JSON in which foreign text does not steer the terminal either: what would is escaped, as JSON may have any character.

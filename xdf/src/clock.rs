@@ -196,17 +196,22 @@ fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
 /// The same, until a round moves nothing by more than `settled`.
 fn robust_line_in(offsets: &[ClockOffset], settled: f64) -> Option<Correction> {
     let near = line_near(offsets)?;
-    let xs = offsets.iter().map(|offset| offset.collected - near.origin);
-    let points =
-        offsets.iter().zip(xs).map(|(o, x)| (x, (o.offset - near.at_origin - near.slope * x) / WINSOR));
+    let points = offsets.iter().map(|offset| {
+        let x = offset.collected - near.origin;
+        (x, (offset.offset - near.at_origin - near.slope * x) / WINSOR)
+    });
     let mut fit = Fit::new(points.collect())?;
-    // A night has so many offsets that the other rounds would take longer than opening its recording.
-    let _ = (0..ROUNDS).map(|_| fit.improve()).find(|moved| *moved < settled);
+    for _ in 0..ROUNDS {
+        // A night has so many offsets that the other rounds would take longer than opening its recording.
+        if fit.improve() < settled {
+            break;
+        }
+    }
     let at_origin = near.at_origin + fit.intercept * WINSOR;
     Some(Correction { origin: near.origin, at_origin, slope: near.slope + fit.slope * WINSOR })
 }
 
-/// A line that begins and ends with the offsets' slope, through their middle.
+/// The line through the mean of the offsets, as steep as from the first one to the last.
 fn line_near(offsets: &[ClockOffset]) -> Option<Correction> {
     let (first, last) = (offsets.first()?, offsets.last()?);
     let n = offsets.len() as f64;

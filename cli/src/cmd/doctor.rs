@@ -4,11 +4,10 @@ use std::io::{self, BufRead as _, Write as _};
 
 use serde_json::json;
 
-use crate::terminal::Shown;
 use crate::{
     doctor::{self, Finding, Weight},
     exit::{Exit, Outcome},
-    terminal::printable,
+    terminal::{Shown, printable},
 };
 
 /// Find out why a stream is not seen, and what to do about it.

@@ -11,7 +11,7 @@ use schwann_xdf::{ClockQuality, Location, StreamHeader, StreamSurvey, Survey, Wr
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes, seconds};
 use crate::exit::{Exit, Outcome};
-use crate::terminal::{Shown, plural, printable, times};
+use crate::terminal::{Shown, plural, printable, printable_path, times};
 
 /// Show what is in a recording: streams, counts, rates, gaps, clocks.
 #[derive(clap::Args, Debug)]
@@ -86,7 +86,7 @@ fn print(out: &mut impl Write, file: &Path, survey: &Survey) -> io::Result<()> {
             "\nDAMAGED in {}, {} unreadable; see: schwann verify {}",
             plural(survey.damage_count as usize, "place"),
             bytes(survey.damaged_bytes),
-            printable(&file.to_string_lossy())
+            printable_path(file)
         )?;
     }
     Ok(())
@@ -100,8 +100,8 @@ fn print_title(
     datetime: &str,
 ) -> io::Result<()> {
     let began = if datetime.is_empty() { String::new() } else { format!(", begun {datetime}") };
-    let (file, streams) = (file.to_string_lossy(), plural(stream_count, "stream"));
-    writeln!(out, "{}", printable(&format!("{file}: {streams}, {}{began}", bytes(file_bytes))))
+    let (file, streams) = (printable_path(file), plural(stream_count, "stream"));
+    writeln!(out, "{file}: {streams}, {}{}", bytes(file_bytes), printable(&began))
 }
 
 fn print_header(out: &mut impl Write, header: &StreamHeader, measured: &str) -> io::Result<()> {

@@ -12,7 +12,7 @@ use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::terminal::{Shown, plural, printable};
+use crate::terminal::{Shown, plural, printable_path};
 
 /// Write every whole sample of a damaged recording into a new one.
 #[derive(clap::Args, Debug)]
@@ -83,7 +83,7 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
     writeln!(
         out,
         "{}: {} of {} salvaged; {}, {} left out, {} written anew",
-        printable(&output.to_string_lossy()),
+        printable_path(output),
         plural(done.sample_count as usize, "sample"),
         plural(done.stream_count, "stream"),
         plural(done.damage_count as usize, "damaged place"),
@@ -109,7 +109,7 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
         writeln!(
             out,
             "{}: whole, so there is nothing to repair; no file was written",
-            printable(&arguments.file.to_string_lossy())
+            printable_path(&arguments.file)
         )?;
     }
     Ok(Exit::Good)

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::terminal::{Shown, plural, printable};
+use crate::terminal::{Shown, plural, printable, printable_path};
 use certified::Certified;
 pub(super) use certified::text_of;
 
@@ -127,8 +127,7 @@ impl<'a> Examined<'a> {
         };
         let streams = plural(self.survey.streams.len(), "stream");
         let samples = plural(samples, "sample");
-        let file = self.recording.path().to_string_lossy();
-        let file = printable(&file);
+        let file = printable_path(self.recording.path());
         writeln!(out, "{file}: {verdict}: {streams}, {samples}{limit}")?;
         self.certified.print(out)?;
         self.print_streams(out)?;
@@ -178,14 +177,15 @@ fn verify_other(file: &Location, as_json: bool) -> Result<Option<bool>, Problem>
     if matches!(certified, Certified::None) {
         return Ok(None);
     }
-    let (agrees, name) = (certified.agrees(), file.path().to_string_lossy());
+    let agrees = certified.agrees();
     let mut out = io::stdout().lock();
     if as_json {
-        let json = json!({"file": name.to_string(), "certificate": certified.json(), "sound": agrees});
+        let json =
+            json!({"file": file.path().to_string_lossy(), "certificate": certified.json(), "sound": agrees});
         writeln!(out, "{}", Shown(&json))?;
     } else {
         let verdict = if agrees { "as it is certified" } else { "NOT as it is certified" };
-        let name = printable(&name);
+        let name = printable_path(file.path());
         writeln!(out, "{name}: {verdict}; no recording, so nothing else was looked at")?;
         certified.print(&mut out)?;
     }

@@ -1,7 +1,8 @@
 //! The commands that need a network: on loopback, with ports and a session of their own per test.
 //!
-//! Left out on Windows: `forged`, `limits` and `mse`, which limit what a process may have; `others`, which runs programs as
-//! another user; `special`, which makes devices; `stalled`, which stops a process and lets it go on.
+//! Left out on Windows: `foreign`, whose files have line breaks in their names; `forged`, `limits` and `mse`, which limit what a
+//! process may have; `others`, which runs programs as another user; `special`, which makes devices; `stalled`, which stops a
+//! process and lets it go on.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the tests that are left out need more"))]
 
 mod archive;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::harness::Lab;
@@ -14,7 +14,7 @@ fn null(lab: &Lab) -> Option<PathBuf> {
     made.is_ok_and(|output| output.status.success()).then_some(path)
 }
 
-fn is_device(path: &PathBuf) -> bool {
+fn is_device(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_char_device())
 }
 

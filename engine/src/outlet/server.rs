@@ -79,7 +79,7 @@ pub(super) fn start(
     Ok((shared, thread))
 }
 
-/// Has the server woken when there is something to read.
+/// Wakes the server when the source has something to read.
 fn register(poll: &Poll, source: &mut impl Source, token: usize) -> Result<(), Error> {
     let registered = poll.registry().register(source, Token(token), Interest::READABLE);
     registered.map_err(|_| Error::System("the registration of a socket"))
@@ -189,7 +189,7 @@ impl Server {
         self.finish();
     }
 
-    /// How long to wait for something to happen, if it may be without end.
+    /// How long to wait for an event; nothing means for ever.
     fn timeout(&self, deadline: Option<Instant>) -> Option<Duration> {
         if !self.unanswered.is_empty() {
             return Some(Duration::ZERO);

@@ -8,7 +8,7 @@ use schwann_fieldtrip::recording::{RecordedAcquisition, acquisitions, play};
 use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
-use crate::terminal::printable;
+use crate::terminal::{printable, printable_path};
 
 /// Play a recording folder into a buffer, with its timing and events.
 #[derive(clap::Args, Debug)]
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         writeln!(
             io::stdout(),
             "{}: {}; {samples} samples, {events} events",
-            printable(&folder.to_string_lossy()),
+            printable_path(&folder),
             printable(&acquisition.header().to_string())
         )?;
         let played = play(&mut acquisition, &mut client, arguments.speed, stop.flag()).map_err(wrong)?;

@@ -8,7 +8,7 @@ use std::thread;
 use schwann_xdf::{Block, Damage, IndexedRecording, Location, Passage, Source, Values};
 
 use crate::exit::Problem;
-use crate::terminal::printable;
+use crate::terminal::printable_path;
 
 /// A stretch of a stream that is being read by a thread of its own; at most [`BLOCKS_AHEAD`] blocks are read and not asked for.
 ///
@@ -99,8 +99,7 @@ impl Tape {
 
 /// Says where a recording is damaged.
 pub(super) fn tell(path: &Path, damage: &Damage) {
-    let path = path.to_string_lossy();
-    eprintln!("schwann: {}: damaged at byte {}: {}", printable(&path), damage.at, damage.kind);
+    eprintln!("schwann: {}: damaged at byte {}: {}", printable_path(path), damage.at, damage.kind);
 }
 
 /// Reads until the end of the stream, or until the rest is no longer wanted.

@@ -298,8 +298,8 @@ impl Conversation {
         let Role::Asking { received, .. } = &mut self.role else { return Next::Keep };
         let mut received = core::mem::take(received);
         let heard = self.hear(&mut received);
-        let is_greeted = self.link.layer().is_sealed() || received.is_empty();
-        match if is_greeted { Greeting::Plain } else { shared.greet(&received) } {
+        let greets = !self.link.layer().is_sealed() && !received.is_empty();
+        match if greets { shared.greet(&received) } else { Greeting::Plain } {
             Greeting::Plain => self.reply(shared, received, heard),
             Greeting::Sealed if heard == Heard::Nothing => {
                 self.role = Role::Waiting { received, deadline: Instant::now() + HANDSHAKE_LIMIT };

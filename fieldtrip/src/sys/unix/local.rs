@@ -11,7 +11,7 @@ use std::path::Path;
 /// - Errors: [`ErrorKind::AlreadyExists`] if a file is there that is no socket; those of binding.
 pub fn bind(path: &Path, is_private: bool) -> io::Result<Listener> {
     if Stream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
-        // So answers any file.
+        // A file that is no socket refuses connections, too.
         if !std::fs::metadata(path)?.file_type().is_socket() {
             return Err(io::Error::new(
                 ErrorKind::AlreadyExists,

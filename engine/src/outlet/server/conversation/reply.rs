@@ -13,7 +13,7 @@ use crate::log;
 use crate::outlet::{Delivery, Shared, view};
 
 impl Conversation {
-    /// Answers a request that has come whole.
+    /// Answers the request once all of it has come.
     pub(super) fn reply(&mut self, shared: &Shared, received: Vec<u8>, heard: Heard) -> Next {
         let Role::Asking { reader, .. } = &mut self.role else { return Next::Keep };
         let is_sealed = self.link.layer().is_sealed();
