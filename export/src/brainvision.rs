@@ -31,11 +31,29 @@ pub(crate) fn write(
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
     })?;
+    leave_outside(plan, &sinks, report);
     for sink in sinks.into_iter().flatten() {
         let written = sink.finish(plan, outputs)?;
         report.files.push(written);
     }
     Ok(())
+}
+
+/// Names the streams with events that no file has: a marker is at a sample, and there is none so early or so late.
+fn leave_outside(plan: &Plan, sinks: &[Option<Sink<'_>>], report: &mut Report) {
+    let is_held = |event: &Event| sinks.iter().flatten().any(|sink| sink.grid.place(event.at).is_some());
+    for stream in &plan.streams {
+        let own = plan.events.iter().filter(|event| event.stream == stream.header.id);
+        let count = own.filter(|event| !is_held(event)).count() as u64;
+        if count > 0 {
+            let why = format!(
+                "{count} of its events came before the first sample or after the last; --to edf, nwb, mcap or csv keeps \
+                 them"
+            );
+            report.leave(&stream.header.name, &why);
+            report.events -= count;
+        }
+    }
 }
 
 /// Writes one stream, with all events.

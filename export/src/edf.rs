@@ -22,7 +22,7 @@ use crate::pass::pass;
 use crate::plan::{Plan, Stream};
 use crate::report::{Report, Written};
 use crate::signals::sinks_of_signals;
-use annotation::Annotations;
+use annotation::{Annotations, TEXT_CHARS_MAX};
 use scale::{Scale, short};
 
 /// One of the two formats.
@@ -57,6 +57,14 @@ pub(crate) fn write(
     for sink in sinks.into_iter().flatten() {
         let written = sink.finish()?;
         report.files.push(written);
+    }
+    for stream in &plan.streams {
+        let own = plan.events.iter().filter(|event| event.stream == stream.header.id);
+        let count = own.filter(|event| annotation::is_cut(&event.text)).count();
+        if count > 0 {
+            let why = format!("the text of {count} of its events is cut to {TEXT_CHARS_MAX} characters");
+            report.leave(&stream.header.name, &why);
+        }
     }
     Ok(())
 }

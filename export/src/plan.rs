@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schwann_xdf::{
-    ClockOffset, Event as Found, Format, Location, ReadError, StreamHeader, Values, root_child_text,
+    ClockOffset, Event as Found, Format, Location, ReadError, StreamHeader, Values, is_time, root_child_text,
 };
 
 use crate::Progress;
@@ -41,6 +41,8 @@ pub(crate) struct Stream {
     /// Characters of the longest text, and bytes of all.
     pub(crate) longest_text: usize,
     pub(crate) text_bytes: u64,
+    /// Its samples that cannot be events beside other streams, because their stamp is no time.
+    pub(crate) untimed_events: u64,
 }
 
 /// Something that happened at a time.
@@ -246,7 +248,8 @@ impl Learnt {
             text,
             stream: self.header.id,
         });
-        events.extend(own.filter(|event| event.at.is_finite()));
+        let (own, untimed): (Vec<_>, Vec<_>) = own.partition(|event| is_time(event.at));
+        events.extend(own);
         Stream {
             channels: channels(&self.header),
             part: file_part(&self.header.name),
@@ -256,6 +259,7 @@ impl Learnt {
             ranges: self.ranges,
             longest_text: self.longest_text,
             text_bytes: self.text_bytes,
+            untimed_events: untimed.len() as u64,
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct Resampled {
     pub stop: f64,
 }
 
-/// A stream that the format does not hold, and why.
+/// A stream that the files do not hold, or not whole, and why.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Left {
@@ -72,7 +72,13 @@ pub struct Left {
 
 impl Report {
     pub(crate) fn of(plan: &Plan) -> Self {
-        Self { damage_count: plan.damage_count, events: plan.event_count, ..Self::default() }
+        let mut report =
+            Self { damage_count: plan.damage_count, events: plan.event_count, ..Self::default() };
+        for stream in plan.streams.iter().filter(|stream| stream.untimed_events > 0) {
+            let why = format!("the stamp of {} of its events is no time, such as NaN", stream.untimed_events);
+            report.leave(&stream.header.name, &why);
+        }
+        report
     }
 
     /// These streams are in one file, value for value and stamp for stamp.

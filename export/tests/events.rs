@@ -1,4 +1,4 @@
-//! A stream of very many events: formats that have events beside their streams keep them in memory, the others take any number.
+//! Events that a format cannot hold: too many of them, outside of the samples, without a time, too long.
 
 use std::path::Path;
 use std::{env, fs, process};
@@ -34,5 +34,46 @@ fn more_events_than_fit_in_memory_are_columns_and_no_annotations() {
     }
     let lines = fs::read_to_string(folder.join("many.csv")).expect("a table").lines().count();
     assert!(lines > COUNT && lines < COUNT + 9, "{lines}");
+    fs::remove_dir_all(&folder).expect("it was there");
+}
+
+/// A second of EEG from 100 s on, and markers before, within and after it.
+fn write_odd_events(path: &Path) {
+    let header = |name: &str, kind: &str, rate: u32, format: &str| {
+        HEADER
+            .replace("Triggers</name>", &format!("{name}</name>"))
+            .replace("Triggers</type>", &format!("{kind}</type>"))
+            .replace("<nominal_srate>0", &format!("<nominal_srate>{rate}"))
+            .replace("float32", format)
+    };
+    let writer = Writer::create(path, WriterOptions::default()).expect("a file");
+    let eeg = writer.add_stream(&header("Amp", "EEG", 100, "int16")).expect("a stream");
+    let markers = writer.add_stream(&header("Markers", "Markers", 0, "string")).expect("a stream");
+    let stamps: Vec<_> = (0..100).map(|n| 100.0 + f64::from(n) / 100.0).collect();
+    eeg.push(&stamps, &[7_i16; 100]).expect("room");
+    let long = "x".repeat(513);
+    let events = [(95.0, "before"), (100.5, "within"), (100.6, &long), (102.0, "after"), (f64::NAN, "never")];
+    events.iter().for_each(|(at, text)| markers.push_text(&[*at], &[text]).expect("room"));
+    writer.finish().expect("a whole file");
+}
+
+#[test]
+fn events_that_a_format_does_not_hold_are_named() {
+    let folder = env::temp_dir().join(format!("schwann-odd-events-{}", process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let recording = folder.join("odd.xdf");
+    write_odd_events(&recording);
+    let left = |format| {
+        let report = export(&recording, &Options::new(format), &mut |_, _| {}).expect("a recording");
+        let why: Vec<_> = report.left.iter().map(|left| left.why.clone()).collect();
+        (report.events, why.join("; "))
+    };
+    let no_time = "the stamp of 1 of its events is no time, such as NaN";
+    let (events, why) = left(Format::BrainVision);
+    assert!(why.starts_with(&format!("{no_time}; 2 of its events came before the first sample")), "{why}");
+    assert_eq!(events, 2);
+    let cut = "the text of 1 of its events is cut to 512 characters";
+    assert_eq!(left(Format::Edf), (4, format!("{no_time}; {cut}")));
+    assert_eq!(left(Format::Csv), (5, String::new()), "a table has each stamp as it is");
     fs::remove_dir_all(&folder).expect("it was there");
 }

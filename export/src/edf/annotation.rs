@@ -58,6 +58,11 @@ fn list(at: f64, length: Option<f64>, text: &str) -> String {
     format!("{sign}{}{length}\u{14}{text}\u{14}\0", onset(at.abs()))
 }
 
+/// Whether an event's text is longer than an annotation.
+pub(super) fn is_cut(text: &str) -> bool {
+    text.chars().nth(TEXT_CHARS_MAX).is_some()
+}
+
 /// Seconds to the microsecond, without zeros at the end.
 fn onset(seconds: f64) -> String {
     let text = format!("{seconds:.6}");
@@ -67,7 +72,7 @@ fn onset(seconds: f64) -> String {
 /// The time of a block, with its marks.
 const TIME_BYTES: usize = 24;
 /// Readers keep fewer; a text that is longer is cut.
-const TEXT_CHARS_MAX: usize = 512;
+pub(super) const TEXT_CHARS_MAX: usize = 512;
 
 #[cfg(test)]
 mod tests {
