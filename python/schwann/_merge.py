@@ -90,7 +90,7 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
                 continue
             if len(chunk):
                 self._held[index].append(chunk)
-                self._newest[index] = max(self._newest[index], float(chunk.times.max()))
+                self._newest[index] = max(self._newest[index], float(_places(chunk.times).max()))
 
     def _horizon(self) -> float:
         """The time before which nothing will come any more, as far as streams keep to `patience`."""
@@ -106,7 +106,7 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
         """Seconds until there is something to do in any case; None if nothing is held."""
         if self._unsure:
             return 0.02
-        oldest = min((float(chunk.times.min()) for held in self._held for chunk in held), default=None)
+        oldest = min((float(_places(chunk.times).min()) for held in self._held for chunk in held), default=None)
         if oldest is None:
             return None
         return max(0.001, oldest + self._patience - _schwann.local_clock())
@@ -125,8 +125,9 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
             return is_over
         times = np.concatenate([first.times for first in firsts])
         self._late += int(np.count_nonzero(times < self._done))
-        self._done = max(self._done, float(times.max()))
-        self._ready += self._runs(firsts, sources[np.argsort(times, kind="stable")])
+        places = _places(times)
+        self._done = max(self._done, float(places.max()))
+        self._ready += self._runs(firsts, sources[np.argsort(places, kind="stable")])
         return False
 
     def _runs(self, firsts: list[Chunk], order: NDArray[np.int64]) -> Iterator[Merged]:
@@ -151,6 +152,11 @@ def _has_clock(stream: Stream) -> bool:
     return True
 
 
+def _places(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What samples are ordered by: their times. Those without one, such as NaN, have none to wait for, and come first."""
+    return np.where(np.isfinite(times), times, -np.inf)
+
+
 def _up_to(held: list[Chunk], horizon: float) -> tuple[Chunk, Chunk]:
     """The samples up to a time, in the order of theirs, and the others."""
     if not held:
@@ -158,10 +164,12 @@ def _up_to(held: list[Chunk], horizon: float) -> tuple[Chunk, Chunk]:
         return nothing, nothing
     times = np.concatenate([chunk.times for chunk in held])
     data = np.concatenate([chunk.data for chunk in held])
-    if np.any(np.diff(times) < 0):
-        order = np.argsort(times, kind="stable")
-        times, data = times[order], data[order]
-    count = int(np.searchsorted(times, horizon, side="right"))
+    places = _places(times)
+    # Equal places may be infinite, so they are not subtracted.
+    if np.any(places[1:] < places[:-1]):
+        order = np.argsort(places, kind="stable")
+        times, data, places = times[order], data[order], places[order]
+    count = int(np.searchsorted(places, horizon, side="right"))
     return Chunk(data[:count], times[:count]), Chunk(data[count:], times[count:])
 
 

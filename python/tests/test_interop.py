@@ -1,5 +1,6 @@
 """With pylsl on the real liblsl at the other end, in both directions."""
 
+import math
 import uuid
 
 import numpy as np
@@ -56,3 +57,26 @@ def test_markers_pass_in_both_directions() -> None:
         outlet.push({"ä": 1}, times=3.0)
         assert inlet.pull_sample(PATIENCE) == (['{"ä": 1}'], 3.0)
         inlet.close_stream()
+
+
+def test_samples_without_a_time_neither_wait_in_a_merge_nor_hold_up_others() -> None:
+    names = [f"Odd {uuid.uuid4()}" for _ in range(2)]
+    one, other = (pylsl.StreamOutlet(pylsl.StreamInfo(name, "EEG", 1, 100.0, "float32", name)) for name in names)
+    streams = [schwann.resolve(name=name, timeout=PATIENCE)[0].open(timeout=PATIENCE, clock="local") for name in names]
+    for outlet, stream in zip((one, other), streams):
+        assert outlet.wait_for_consumers(PATIENCE)
+        stream.clock_offset(PATIENCE)
+    now = pylsl.local_clock()
+    merge = schwann.merge(*streams, patience=1e6)
+    for value, time in [(1, math.nan), (2, now + 0.02), (5, now + 0.05)]:
+        one.push_sample([value], time)
+    for value, time in [(3, math.inf), (4, now + 0.01)]:
+        other.push_sample([value], time)
+    got: list[float] = []
+    while len(got) < 3:
+        got += next(merge).chunk.data.ravel().tolist()
+    # The rest is newer than all of the second stream, which may still send older ones.
+    assert sorted(got[:2]) == [1, 3] and got[2:] == [4]
+    for stream in streams:
+        stream.close()
+    assert [value for _, chunk in merge for value in chunk.data.ravel().tolist()] == [2, 5]
