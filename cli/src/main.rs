@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     if let Some(word) = sys::programs::old_system() {
         eprintln!("schwann: {word}");
     }
+    sys::programs::outlive_large_files();
     // A program that `schwann run` becomes has the limits of its user.
     if !matches!(program.command, Some(Command::Run(_))) {
         sys::programs::raise_open_files();

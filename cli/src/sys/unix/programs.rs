@@ -1,11 +1,14 @@
 //! Running another program.
 
+use core::sync::atomic::AtomicBool;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use signal_hook::consts::SIGXFSZ;
 
 /// Becomes a program; returns only if that failed, and says why.
 pub(crate) fn become_it(command: &mut Command) -> io::Error {
@@ -37,6 +40,13 @@ pub(crate) fn raise_open_files() -> Option<u64> {
     let raised = Rlimit { current: Some(most), maximum: limit.maximum };
     let is_raised = limit.current? < most && setrlimit(Resource::Nofile, raised).is_ok();
     if is_raised { Some(most) } else { limit.current }
+}
+
+/// Has a write fail where a file may not grow further (`ulimit -f`). Otherwise the system would end a recorder there, without a
+/// word and without a certificate.
+pub(crate) fn outlive_large_files() {
+    // Only a system without this signal refuses.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 /// What macOS grants at most, and enough for 2,000 streams. Source: setrlimit(2) of macOS, `OPEN_MAX`.
