@@ -13,6 +13,7 @@ macro_rules! eprintln {
     ($($message:tt)*) => { $crate::terminal::complain(format_args!($($message)*)) };
 }
 
+mod beside;
 mod cmd;
 mod config_file;
 mod doctor;

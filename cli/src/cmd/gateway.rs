@@ -15,6 +15,7 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::Stop;
 use schwann_recorder::words::quoted;
 
+use crate::beside::both;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::printable;
 use crate::{lab, stop};
@@ -119,17 +120,12 @@ impl Gateway {
     /// Looks for streams on both sides, and begins with those that are on one alone.
     fn look(&mut self, stop: &Arc<Stop>) -> Result<(), Problem> {
         self.part_from_ended()?;
-        let (here, other) = thread::scope(|scope| {
-            let other = scope.spawn(|| resolver::resolve_session(&self.to, 0, LOOK));
-            let here = match &self.query {
-                Some(query) => resolver::resolve_bypred(&self.from, query, 0, LOOK),
-                None => resolver::resolve_session(&self.from, 0, LOOK),
-            };
-            (here, other.join())
-        });
+        let look_here = || match &self.query {
+            Some(query) => resolver::resolve_bypred(&self.from, query, 0, LOOK),
+            None => resolver::resolve_session(&self.from, 0, LOOK),
+        };
+        let (other, here) = both(|| resolver::resolve_session(&self.to, 0, LOOK), look_here);
         let mut here = here.map_err(|error| Problem::with("search", error))?;
-        // A thread that panicked has said so; without its answer a twin would go unseen.
-        let Ok(other) = other else { return Ok(()) };
         let other = other.map_err(|error| Problem::with("search", error))?;
         here.retain(|info| self.is_from_there(info));
         for info in &here {

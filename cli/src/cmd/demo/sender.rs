@@ -23,7 +23,7 @@ pub(super) fn run(config: &Arc<Context>) -> Outcome {
     // Ctrl-C in a terminal reaches both processes; the other one says when to end.
     let stop = Arc::new(Stop::default());
     ctrlc::set_handler(|| {}).map_err(|error| Problem::with("signals", error))?;
-    raise_at_input(Arc::clone(&stop));
+    raise_at_input(Arc::clone(&stop))?;
     let mut script = Script::new();
     let eeg = outlet(&describe::signal(EEG, SPEC, script.labels())?, config)?;
     let markers = outlet(&describe::markers(MARKERS)?, config)?;
@@ -49,13 +49,14 @@ pub(super) fn run(config: &Arc<Context>) -> Outcome {
 }
 
 /// Says by `stop` when the first line of input comes.
-fn raise_at_input(stop: Arc<Stop>) {
-    thread::spawn(move || {
+fn raise_at_input(stop: Arc<Stop>) -> io::Result<()> {
+    let wait = move || {
         let mut line = String::new();
         // A line, the end and an error all mean that it is time.
         let _ = io::stdin().lock().read_line(&mut line);
         stop.raise();
-    });
+    };
+    thread::Builder::new().spawn(wait).map(drop)
 }
 
 /// Sends every sample when its time has come; returns the number of markers.

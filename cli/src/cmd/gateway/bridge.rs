@@ -30,7 +30,10 @@ pub(super) fn carry(
     outlet.set_clock_shift(shift.unwrap_or_default());
     let done = Stop::default();
     thread::scope(|scope| {
-        scope.spawn(|| watch_over(title, &inlet, shift.map(|_| &outlet), &done));
+        let watch = || watch_over(title, &inlet, shift.map(|_| &outlet), &done);
+        thread::Builder::new()
+            .spawn_scoped(scope, watch)
+            .map_err(|error| format!("the system refused a thread: {error}"))?;
         let carried = carry_samples(&inlet, &outlet, stop);
         done.raise();
         let dropped = inlet.dropped_samples();

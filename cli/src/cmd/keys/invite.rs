@@ -82,7 +82,9 @@ impl Conversations {
             let Some((link, from)) = entrance.next() else { break };
             if self.open.iter().filter(|(ip, _)| *ip == from.ip()).count() < MOST_OF_ONE {
                 let (invitation, came) = (Arc::clone(&self.invitation), self.came.clone());
-                self.open.push((from.ip(), thread::spawn(move || converse(link, &invitation, &came))));
+                let converse = move || converse(link, &invitation, &came);
+                // Without a thread the connection ends, and the device asks again.
+                self.open.extend(thread::Builder::new().spawn(converse).map(|thread| (from.ip(), thread)));
             }
         }
     }

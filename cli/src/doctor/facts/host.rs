@@ -4,13 +4,13 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
-use std::thread;
 
 use schwann::resolver::{self, Knocked, Viewed};
 use schwann::security::Refusal;
 use schwann::{Config, Context, StreamInfo};
 
 use super::visit::round_trip;
+use crate::beside;
 use crate::cmd::keys::wire::SESSION;
 use crate::doctor::ports::{Knock, knock};
 
@@ -62,18 +62,14 @@ pub(super) fn knock_at(addresses: &[IpAddr], context: &Context) -> Vec<At> {
     let mut outcomes = Vec::new();
     for &ip in addresses {
         let ports: Vec<_> = context.ports.service_range().collect();
-        let found = thread::scope(|scope| {
-            let try_port = |port| {
-                let address = SocketAddr::new(ip, port);
-                let knock = knock(address);
-                let behind = match knock {
-                    Knock::Open => resolver::knock(context, address, KNOCK_TIME),
-                    _ => Knocked::Nobody,
-                };
-                At { address, knock, behind }
+        let found = beside::each(&ports, ports.len(), |&port| {
+            let address = SocketAddr::new(ip, port);
+            let knock = knock(address);
+            let behind = match knock {
+                Knock::Open => resolver::knock(context, address, KNOCK_TIME),
+                _ => Knocked::Nobody,
             };
-            let knocks: Vec<_> = ports.iter().map(|&port| scope.spawn(move || try_port(port))).collect();
-            knocks.into_iter().filter_map(|knock| knock.join().ok()).collect::<Vec<_>>()
+            At { address, knock, behind }
         });
         let has = |wanted| found.iter().any(|at: &At| at.knock == wanted);
         if has(Knock::Open) {

@@ -2,7 +2,6 @@
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::thread;
 
 use schwann::resolver::{self, Viewed};
 use schwann::security::keys::{met, store};
@@ -11,6 +10,7 @@ use schwann::{Context, StreamInfo};
 use super::Interface;
 use super::host::VIEW_TIME;
 use super::visit::data_address;
+use crate::beside;
 
 /// A remembered member whose streams were found.
 #[derive(Clone, Debug)]
@@ -32,11 +32,9 @@ pub(super) fn look(found: &[StreamInfo], interfaces: &[Interface], context: &Arc
             places.push((info.hostname().to_string(), address));
         }
     }
-    thread::scope(|scope| {
-        let ask = |(name, address)| Near { name, view: resolver::view(context, address, VIEW_TIME) };
-        let asked: Vec<_> = places.into_iter().map(|place| scope.spawn(move || ask(place))).collect();
-        // A thread that panicked has said so.
-        asked.into_iter().filter_map(|asking| asking.join().ok()).collect()
+    beside::each(&places, MOST, |(name, address)| Near {
+        name: name.clone(),
+        view: resolver::view(context, *address, VIEW_TIME),
     })
 }
 

@@ -2,13 +2,13 @@
 
 use core::net::IpAddr;
 use std::sync::Arc;
-use std::thread;
 
 use schwann::{Context, StreamInfo};
 
 use super::host::{At, Host, knock_at, streams_behind};
 use super::tried::{is_in, search_again, with_peers};
 use super::visit::addresses;
+use crate::beside;
 
 /// Knocks at the known peers that no stream is of; not at `others`, which are no peers or asked about anyway.
 ///
@@ -39,7 +39,7 @@ fn knock(
 ) -> Vec<(Host, Vec<At>)> {
     let is_found = |ip: IpAddr| found.iter().any(|info| addresses(info).any(|at| at == ip));
     let is_seen = |&ip: &IpAddr| ip.is_loopback() || others.contains(&ip) || is_found(ip);
-    let ask = |name: &str| {
+    let ask = |name: &&String| {
         let host = Host::look_up(name, context);
         let is_meant = !host.addresses.iter().any(is_seen);
         is_meant.then(|| {
@@ -48,11 +48,8 @@ fn knock(
         })
     };
     let names = context.lab.known_peers.iter().filter(|name| !unknown.contains(name)).take(MOST);
-    thread::scope(|scope| {
-        let asked: Vec<_> = names.map(|name| scope.spawn(move || ask(name))).collect();
-        // A thread that panicked has said so.
-        asked.into_iter().filter_map(|asking| asking.join().ok().flatten()).collect()
-    })
+    let names: Vec<_> = names.collect();
+    beside::each(&names, MOST, ask).into_iter().flatten().collect()
 }
 
 /// Known peers that are knocked at, at most.

@@ -5,13 +5,13 @@ use core::time::Duration;
 use std::io;
 use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
-use std::thread;
 
 use schwann::resolver::{self, ResolveError};
 use schwann::{Config, Context, StreamInfo};
 
 use super::Interface;
 use super::host::{At, knock_at, streams_behind};
+use crate::beside::both;
 use crate::doctor::probe::echo;
 use crate::hubs::{Examined, Hubs};
 
@@ -30,28 +30,18 @@ pub(super) struct Tried {
 
 /// Searches in every way and knocks at `addresses`, all at once; sends each interface multicast meanwhile.
 pub(super) fn try_all(config: &Arc<Context>, addresses: &[IpAddr], interfaces: &mut [Interface]) -> Tried {
-    let mut tried = thread::scope(|scope| {
-        let hubs = scope.spawn(|| Hubs::examine(config));
-        let multicast = scope.spawn(|| search(multicast_only(config)));
-        let all = scope.spawn(|| search(with_peers(config, addresses)));
-        let knocks = scope.spawn(|| knock_at(addresses, config));
-        let unknown_peers = scope.spawn(|| unknown_peers(config));
-        send_echoes(interfaces, config);
-        // A thread that panicked has said so; the rest is still worth telling.
-        let [multicast, all] = [multicast, all].map(|search| search.join().unwrap_or(Ok(Vec::new())));
-        let refused = [&multicast, &all].into_iter().find_map(|search| match search {
-            Err(ResolveError::System(kind)) => Some(*kind),
-            _ => None,
-        });
-        Tried {
-            multicast: multicast.unwrap_or_default(),
-            all: all.unwrap_or_default(),
-            refused,
-            knocks: knocks.join().unwrap_or_default(),
-            unknown_peers: unknown_peers.join().unwrap_or_default(),
-            hubs: hubs.join().unwrap_or_default(),
-        }
+    let search_both_ways =
+        || both(|| search(multicast_only(config)), || search(with_peers(config, addresses)));
+    let ask_for_names = || both(|| Hubs::examine(config), || unknown_peers(config));
+    let knock_and_send = || both(|| knock_at(addresses, config), || send_echoes(interfaces, config));
+    let ((multicast, all), ((hubs, unknown_peers), (knocks, ()))) =
+        both(search_both_ways, || both(ask_for_names, knock_and_send));
+    let refused = [&multicast, &all].into_iter().find_map(|search| match search {
+        Err(ResolveError::System(kind)) => Some(*kind),
+        _ => None,
     });
+    let (multicast, all) = (multicast.unwrap_or_default(), all.unwrap_or_default());
+    let mut tried = Tried { multicast, all, refused, knocks, unknown_peers, hubs };
     // A busy computer answers late: what is missing is looked for once more before anybody is blamed for it.
     let Tried { multicast, all, knocks, .. } = &mut tried;
     let there = all.len() + streams_behind(knocks).filter(|info| !is_in(all, info)).count();

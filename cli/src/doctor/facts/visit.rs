@@ -1,7 +1,6 @@
 //! Visiting every stream that was found: is it there, does its clock answer, and what is wrong with its samples?
 
 use core::net::{IpAddr, SocketAddr};
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
@@ -14,6 +13,7 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Probe, Reach, Trouble, Verdict, twins};
 
 use super::tried::is_in;
+use crate::beside;
 use crate::doctor::ports::{Knock, knock};
 
 /// A stream and how well it can be reached.
@@ -45,18 +45,8 @@ pub(super) fn visit_all(
     let mut found: Vec<_> = multicast.iter().cloned().chain(more).collect();
     let unvisited = found.len().saturating_sub(MAX_STREAMS);
     found.truncate(MAX_STREAMS);
-    let next = AtomicUsize::new(0);
-    let visit_next = || {
-        let mut visited = Vec::new();
-        while let Some(info) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
-            visited.push(visit(info, is_in(&multicast, info), config));
-        }
-        visited
-    };
-    let mut streams: Vec<_> = thread::scope(|scope| {
-        let visitors: Vec<_> = (0..found.len().min(VISITORS)).map(|_| scope.spawn(visit_next)).collect();
-        visitors.into_iter().flat_map(|visitor| visitor.join().unwrap_or_default()).collect()
-    });
+    let visit = |info: &StreamInfo| visit(info, is_in(&multicast, info), config);
+    let mut streams = beside::each(&found, VISITORS, visit);
     let is_there = |stream: &&mut Stream| stream.data == Knock::Open;
     let there: Vec<_> = streams.iter_mut().filter(is_there).map(|stream| stream.info.clone()).collect();
     for (stream, has_twin) in streams.iter_mut().filter(is_there).zip(twins(there.iter())) {

@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(io::stdout(), "joined to {} at {}{only}", peer.as_str(), shared.name())?;
     for listener in listeners {
         let shared = Arc::clone(&shared);
-        thread::spawn(move || accept_all(&listener, &shared));
+        thread::Builder::new().spawn(move || accept_all(&listener, &shared))?;
     }
     while !stop.wait(Duration::from_secs(3600)) {}
     if let Address::Unix(path) = &here {

@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     });
     for listener in listeners {
         let shared = Arc::clone(&shared);
-        thread::spawn(move || accept_all(&listener, &shared));
+        thread::Builder::new().spawn(move || accept_all(&listener, &shared))?;
     }
     while !stop.wait(Duration::from_secs(3600)) {}
     Ok(Exit::Good)
