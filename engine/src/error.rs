@@ -19,6 +19,8 @@ pub enum Error {
     Lost,
     /// Nothing happened within the time given: try again.
     Timeout,
+    /// The stream's whole description is too long or nested too deep to be read, or lacks what every stream has.
+    Undescribed,
     /// Streams must be sealed on this computer, and cannot be: the log and `schwann keys status` say why.
     Unsealed,
 }
@@ -38,6 +40,10 @@ impl fmt::Display for Error {
                 "The stream read by this inlet has been lost. To continue reading, you need to re-resolve the source.",
             ),
             Self::Timeout => out.write_str("The operation timed out."),
+            Self::Undescribed => out.write_str(
+                "The whole description of the stream is too long or nested too deep to be read, or is none: its program \
+                 must describe it otherwise.",
+            ),
             Self::Unsealed => out.write_str(
                 "Streams must be sealed on this computer, and cannot be; `schwann keys status` says why and what \
                  to do.",

@@ -190,8 +190,8 @@ impl Inlet {
 
     /// The stream's whole description, from its outlet; asked for once, then remembered.
     ///
-    /// - Errors: [`Error::Timeout`], [`Error::Lost`].
-    /// - Source: equals liblsl `lsl_get_fullinfo`.
+    /// - Errors: [`Error::Timeout`], [`Error::Lost`], [`Error::Undescribed`].
+    /// - Source: equals liblsl `lsl_get_fullinfo`, which asks again and again for one that it cannot read.
     pub fn full_info(&self, timeout: f64) -> Result<StreamInfo, Error> {
         self.maker.check()?;
         full_info::fetch(&self.stream, Wait::seconds(timeout))

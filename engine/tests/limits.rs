@@ -146,21 +146,26 @@ fn a_description_without_an_end_is_given_up() {
 }
 
 #[test]
-fn a_whole_description_of_another_shape_than_the_stream_was_found_with_is_refused() {
-    for (channel_count, format, outcome) in
-        [(i32::MAX, "string", Err(Error::Lost)), (1, "int8", Err(Error::Lost)), (1, "string", Ok(()))]
-    {
+fn a_whole_description_that_is_not_of_the_stream_or_cannot_be_read_is_refused() {
+    let deep = ["<desc>", &"<a>".repeat(300), &"</a>".repeat(300), "</desc>"].concat();
+    for (channel_count, format, desc, outcome) in [
+        (i32::MAX, "string", "<desc/>", Err(Error::Lost)),
+        (1, "int8", "<desc/>", Err(Error::Lost)),
+        (1, "string", &deep, Err(Error::Undescribed)),
+        (1, "string", "<desc/>", Ok(())),
+    ] {
         let impostor = Impostor::new();
         let inlet = impostor.inlet("1.10");
         let asking = Arc::clone(&inlet);
         let ask = std::thread::spawn(move || asking.full_info(LONG).map(drop));
-        let document = description("1.10", 1, channel_count).replace("string", format);
+        let document =
+            description("1.10", 1, channel_count).replace("string", format).replace("<desc/>", desc);
         let mut peer = impostor.answer(b"");
         // Unread words would take the answer along.
         assert!(peer.read(&mut [0; 64]).expect("a request") > 0);
         peer.write_all(document.as_bytes()).expect("a connection");
         drop(peer);
-        assert_eq!(ask.join().expect("no panic"), outcome, "{channel_count} x {format}");
+        assert_eq!(ask.join().expect("no panic"), outcome, "{channel_count} x {format} {desc}");
     }
 }
 

@@ -34,7 +34,7 @@ LIBLSL_C_API void lsl_destroy_inlet(lsl_inlet in);
  * Fetches the whole description, with metadata.
  *
  * @param timeout Seconds.
- * @param ec lsl_timeout_error; lsl_lost_error.
+ * @param ec lsl_timeout_error; lsl_lost_error; lsl_internal_error if it cannot be read.
  * @return A description that the caller gives back with lsl_destroy_streaminfo; NULL on an error.
  */
 LIBLSL_C_API lsl_streaminfo lsl_get_fullinfo(lsl_inlet in, double timeout, int32_t *ec);

@@ -13,7 +13,7 @@ use crate::net::request::Asking;
 
 /// Returns the description; asks the network only the first time.
 ///
-/// - Errors: [`Error::Timeout`]; [`Error::Lost`] if the outlet is gone and must not be looked for.
+/// - Errors: [`Error::Timeout`]; [`Error::Lost`] if the outlet is gone and must not be looked for; [`Error::Undescribed`].
 pub(super) fn fetch(stream: &Stream, wait: Wait) -> Result<StreamInfo, Error> {
     if let Some(info) = stream.known_full_info() {
         return Ok(info);
@@ -34,6 +34,7 @@ pub(super) fn fetch(stream: &Stream, wait: Wait) -> Result<StreamInfo, Error> {
                 stream.remember_full_info(&info);
                 return Ok(info);
             }
+            Err(Failure::Unreadable) => return Err(Error::Undescribed),
             Err(failure) => failure,
         };
         let until =
@@ -60,6 +61,8 @@ enum Failure {
     Outlet,
     /// The time was over.
     Slow,
+    /// It came whole, and is nothing to be read.
+    Unreadable,
 }
 
 impl From<HandshakeError> for Failure {
@@ -107,7 +110,10 @@ fn ask(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<Vec<u8>, Han
 
 /// The description, if it is the stream's own. Callers take memory for the shape that it names.
 fn read(document: &[u8], present: &StreamInfo) -> Result<StreamInfo, Failure> {
-    let info = StreamInfo::parse(document).map_err(|_| Failure::Outlet)?;
+    // An outlet that ends meanwhile sends a part.
+    let is_whole = document.trim_ascii_end().ends_with(b"</info>");
+    let failure = if is_whole { Failure::Unreadable } else { Failure::Outlet };
+    let info = StreamInfo::parse(document).map_err(|_| failure)?;
     let same_shape =
         info.channel_count() == present.channel_count() && info.channel_format() == present.channel_format();
     if info.uid() == present.uid() && same_shape { Ok(info) } else { Err(Failure::Outlet) }

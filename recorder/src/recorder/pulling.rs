@@ -79,6 +79,10 @@ impl Pulling {
                     lock(&self.shared.state).change(Phase::Lost);
                     return None;
                 }
+                Err(Error::Undescribed) => {
+                    lock(&self.shared.state).change(Phase::Unreadable);
+                    return None;
+                }
                 Err(_) => {}
             }
         }
