@@ -12,7 +12,7 @@ use std::path::Path;
 use qrcode::render::unicode::Dense1x2;
 use schwann::log::steers_terminals;
 
-pub(crate) use schwann_recorder::words::{plural, thousands};
+pub(crate) use schwann_recorder::words::{Readable, plural, thousands};
 
 /// A code that a camera reads as `text`, in half blocks; none where the terminal is too narrow for it.
 pub(crate) fn code(text: &str) -> Option<String> {
@@ -238,7 +238,18 @@ pub(crate) fn short_time(seconds: f64) -> String {
         s if s < 1e-3 => format!("{:.0} µs", seconds * 1e6),
         s if s < 1.0 => format!("{:.2} ms", seconds * 1e3),
         s if s < 100.0 => format!("{seconds:.2} s"),
-        _ => format!("{seconds:.0} s"),
+        _ => format!("{:.0} s", Readable(seconds)),
+    }
+}
+
+/// The rate of a stream, as measured and as its sender says it, in Hz; 0 if irregular.
+pub(crate) fn rate(measured: Option<f64>, nominal: f64) -> String {
+    let says = Readable(nominal);
+    match (measured.map(Readable), nominal) {
+        (None, 0.0) => "irregular".to_owned(),
+        (None, _) => format!("? of {says} Hz"),
+        (Some(rate), 0.0) => format!("{rate:.1} Hz, irregular"),
+        (Some(rate), _) => format!("{rate:.2} of {says} Hz"),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use alloc::collections::VecDeque;
 
-use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK};
+use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK, is_time};
 
 use super::timing::StampCourse;
 
@@ -20,6 +20,8 @@ pub struct Course {
     missing: u64,
     backward_count: u64,
     newest: Option<f64>,
+    /// Samples since then whose stamp is no time.
+    unplaced: u64,
     /// Where the stream was, now and then, over the last [`WINDOW`] seconds.
     window: VecDeque<Look>,
     /// Longest step of the stamps since the newest look in the window, gaps aside, in seconds.
@@ -85,6 +87,7 @@ impl Course {
             missing: 0,
             backward_count: 0,
             newest: None,
+            unplaced: 0,
             window: VecDeque::new(),
             step: 0.0,
             crowded: 0.0,
@@ -104,9 +107,15 @@ impl Course {
     /// - Units: seconds, on one clock, whichever.
     pub fn add(&mut self, stamp: f64) -> Step {
         self.sample_count += 1;
+        if !is_time(stamp) {
+            self.stamps.invalid_count += 1;
+            self.unplaced += 1;
+            return Step::Whole;
+        }
+        let unplaced = core::mem::take(&mut self.unplaced) as f64;
         let Some(before) = self.newest.replace(stamp) else { return Step::Whole };
-        let seconds = stamp - before;
         let period = if self.nominal_rate > 0.0 { 1.0 / self.nominal_rate } else { 0.0 };
+        let seconds = stamp - before - unplaced * period;
         self.stamps.add(seconds, period);
         if seconds < 0.0 {
             self.backward_count += 1;
@@ -137,7 +146,7 @@ impl Course {
         }
         let period = 1.0 / self.nominal_rate;
         match seconds {
-            s if s < -ANOTHER_CLOCK || s.is_nan() => self.crowded = 0.0,
+            s if s < -ANOTHER_CLOCK => self.crowded = 0.0,
             s if s < 0.5 * period => self.crowded += period - s,
             s if s > 1.5 * period => return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK),
             _ => {}
@@ -171,6 +180,7 @@ impl Course {
     /// Forgets where the stream was, because what follows is another run of it.
     pub fn interrupted(&mut self) {
         self.newest = None;
+        self.unplaced = 0;
         self.crowded = 0.0;
         self.forget_rate();
     }
@@ -336,7 +346,7 @@ mod tests {
     #[test]
     fn stamps_that_go_back_or_are_no_numbers_are_no_gap() {
         let mut course = Course::new(10.0);
-        for stamp in [5.0, 4.0, f64::NAN, 6.0, f64::NAN] {
+        for stamp in [5.0, 4.0, f64::NAN, 4.2, f64::NAN] {
             assert_eq!(course.add(stamp), Step::Whole);
         }
     }

@@ -1,6 +1,6 @@
 //! Measures one stream as it arrives: rate, lag and gaps.
 
-use schwann_xdf::{Drift, Histogram};
+use schwann_xdf::{Drift, Histogram, is_time};
 
 use super::arrivals::Arrivals;
 use super::certificate::Gathered;
@@ -55,6 +55,8 @@ pub struct Reading {
     pub duplicates: u64,
     /// Stamps that go back by more than blocks overlap, and how far the worst does, in seconds.
     pub far_backward: Option<(u64, f64)>,
+    /// Samples whose stamp is no time, such as NaN.
+    pub invalid_stamps: u64,
     /// How often the clock jumped that stamps the stream.
     pub steps: Option<Steps>,
     /// How much faster the stamps run than the local clock.
@@ -89,13 +91,14 @@ impl Meter {
     /// - Units: seconds; `stamps` on one clock, whichever; `now` on the local clock.
     pub fn arrived(&mut self, stamps: &[f64], lag: Option<f64>, now: f64) {
         let Some(&newest) = stamps.last() else { return };
+        let lag = lag.filter(|lag| is_time(newest) && is_time(*lag));
         for &stamp in stamps {
             if let Step::Missing(gap) = self.course.add(stamp)
                 && self.gaps.len() < Gathered::GAPS_MAX
             {
                 self.gaps.push(gap);
             }
-            if let Some(lag) = lag {
+            if let Some(lag) = lag.filter(|_| is_time(stamp)) {
                 self.lags.add(lag + (newest - stamp));
             }
         }
@@ -163,6 +166,7 @@ impl Reading {
             duplicates: course.stamps().duplicates(),
             far_backward: Some((course.stamps().backward_count, course.stamps().backward_seconds))
                 .filter(|(count, _)| *count > 0),
+            invalid_stamps: course.stamps().invalid_count,
             steps: None,
             drift: None,
         }
@@ -186,6 +190,7 @@ impl Reading {
             jitter: self.jitter,
             duplicates: self.duplicates,
             backward: self.far_backward,
+            invalid_stamps: self.invalid_stamps,
             steps: self.steps,
             drift: self.drift,
             clock: ClockSeen::NotAsked,

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use schwann_xdf::{Drift, Histogram};
+use schwann_xdf::{Drift, Histogram, is_time};
 
 /// What the stamps alone say, in constant memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct StampCourse {
     pub backward_count: u64,
     /// How far the worst of them goes back, in seconds.
     pub backward_seconds: f64,
+    /// Samples whose stamp is no time: see [`is_time`].
+    pub invalid_count: u64,
     sample_count: u64,
     /// How far intervals are from the nominal one, in seconds.
     jitter: Histogram,
@@ -83,7 +85,8 @@ impl Pace {
 
     /// Takes in stamps on the sender's clock that arrived at `now`, in seconds on the local clock.
     pub fn arrived(&mut self, stamps: &[f64], now: f64) {
-        let Some(&newest) = stamps.last().filter(|_| self.period > 0.0) else { return };
+        let are_times = stamps.iter().all(|stamp| is_time(*stamp));
+        let Some(&newest) = stamps.last().filter(|_| self.period > 0.0 && are_times) else { return };
         let age = now - newest;
         if self.began == 0.0 {
             self.began = now;

@@ -16,7 +16,7 @@ pub use finding::Finding;
 pub use limits::{Limits, ProfileError};
 pub use recorded::{findings, findings_by};
 use schwann::StreamInfo;
-use schwann_xdf::Drift;
+use schwann_xdf::{Drift, is_time};
 pub use trouble::{Mark, Trouble};
 
 use super::arrivals::Arrivals;
@@ -52,6 +52,8 @@ pub struct Evidence {
     pub duplicates: u64,
     /// Stamps that go back by more than blocks overlap, and how far the worst does, in seconds.
     pub backward: Option<(u64, f64)>,
+    /// Samples whose stamp is no time, such as NaN.
+    pub invalid_stamps: u64,
     /// How often the clock jumped that stamps the stream.
     pub steps: Option<Steps>,
     /// How much faster the stamps run than the local clock.
@@ -131,9 +133,10 @@ pub fn troubles(evidence: &Evidence, now: f64) -> Vec<Trouble> {
     if let Some(trouble) = by_reach {
         return vec![trouble];
     }
-    let Evidence { gap_count, missing, limits, .. } = *evidence;
+    let Evidence { gap_count, missing, limits, invalid_stamps, .. } = *evidence;
     let found = [
         silence(evidence, now),
+        (invalid_stamps > 0).then_some(Trouble::InvalidStamps { count: invalid_stamps }),
         stamps(evidence),
         evidence.steps.map(|Steps { count, seconds, after }| Trouble::ClockStep { count, seconds, after }),
         rate(evidence),
@@ -203,6 +206,9 @@ fn misstamped(
     interval: Option<f64>,
     [ahead, behind]: [f64; 2],
 ) -> Option<Trouble> {
+    if newest.is_some_and(|newest| !is_time(newest)) {
+        return Some(Trouble::InvalidStamps { count: 1 });
+    }
     let allowed = if lag < 0.0 { ahead } else { behind };
     let base =
         newest.and_then(|newest| TimeBase::of(newest, newest + lag, interval, period(nominal_rate), allowed));

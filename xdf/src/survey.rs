@@ -62,6 +62,8 @@ pub struct StreamSurvey {
     pub gaps: Vec<Gap>,
     /// Samples with an earlier stamp than the sample before them.
     pub backward_count: u64,
+    /// Samples whose stamp is no time: see [`is_time`]. What is said of stamps leaves them out.
+    pub invalid_stamp_count: u64,
     /// How well the stream's clock is known.
     pub clock: ClockQuality,
     /// What its stamps say of its clocks.
@@ -187,6 +189,8 @@ struct Tally {
     seconds: f64,
     /// Seconds that samples of one block are stamped too close together.
     crowded: f64,
+    /// Samples since the last one whose stamp is a time.
+    unplaced: u64,
 }
 
 impl Tally {
@@ -204,11 +208,12 @@ impl Tally {
             gap_seconds: 0.0,
             gaps: Vec::new(),
             backward_count: 0,
+            invalid_stamp_count: 0,
             clock: ClockQuality::default(),
             timing: StampTiming::default(),
             offsets: Vec::new(),
         };
-        Self { survey, offsets: Vec::new(), timing, intervals: 0, seconds: 0.0, crowded: 0.0 }
+        Self { survey, offsets: Vec::new(), timing, intervals: 0, seconds: 0.0, crowded: 0.0, unplaced: 0 }
     }
 
     fn take_in(&mut self, event: Event<'_>) {
@@ -228,7 +233,13 @@ impl Tally {
         let longest = GAP_SECONDS.max(GAP_PERIODS * self.survey.header.interval());
         self.survey.sample_count += stamps.len() as u64;
         for &stamp in stamps {
+            if !is_time(stamp) {
+                self.survey.invalid_stamp_count += 1;
+                self.unplaced += 1;
+                continue;
+            }
             self.survey.first_stamp.get_or_insert(stamp);
+            let unplaced = core::mem::take(&mut self.unplaced);
             let measured = self.offsets.len();
             let Some(before) = self.survey.last_stamp.replace(stamp) else {
                 self.timing.add(stamp, measured);
@@ -240,9 +251,9 @@ impl Tally {
             if crowded > 0.0 {
                 self.timing.block(block);
             }
-            let missed = seconds - crowded;
+            let missed = seconds - crowded - unplaced as f64 * self.survey.header.interval();
             let is_gap = rate > 0.0 && missed > longest;
-            match is_gap || seconds < 0.0 {
+            match is_gap || seconds < 0.0 || unplaced > 0 {
                 true => self.timing.jump(stamp, measured),
                 false => self.timing.add(stamp, measured),
             }
@@ -252,7 +263,7 @@ impl Tally {
                 let missing = ((missed * rate).round() as u64).saturating_sub(1);
                 self.add_gap(Gap { after: before, seconds, missing });
             } else {
-                self.intervals += 1;
+                self.intervals += 1 + unplaced;
                 self.seconds += seconds;
             }
         }
@@ -265,7 +276,7 @@ impl Tally {
     fn uncrowd(&mut self, seconds: f64) -> f64 {
         let period = self.survey.header.interval();
         match seconds {
-            s if s < -ANOTHER_CLOCK || s.is_nan() => self.crowded = 0.0,
+            s if s < -ANOTHER_CLOCK => self.crowded = 0.0,
             s if s < 0.5 * period => self.crowded += period - s,
             s if s > 1.5 * period => return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK),
             _ => {}
@@ -347,6 +358,12 @@ fn quality(offsets: &[ClockOffset], last: &ClockOffset) -> ClockQuality {
     }
 }
 
+/// Says whether a stamp, in seconds, is a time on any clock: a number, and not beyond what clocks count.
+#[must_use]
+pub fn is_time(stamp: f64) -> bool {
+    stamp.abs() <= LATEST_TIME
+}
+
 /// A regular stream has a gap where stamps are further apart than this and than [`GAP_PERIODS`] periods.
 /// Smaller steps are the jitter of senders that stamp on arrival or send in blocks.
 pub const GAP_SECONDS: f64 = 0.1;
@@ -356,6 +373,8 @@ pub const GAP_PERIODS: f64 = 2.5;
 pub const LONGEST_BLOCK: f64 = 2.0;
 /// Stamps that go back by more than this, in seconds, belong to another clock.
 pub const ANOTHER_CLOCK: f64 = 1.0;
+/// Picoseconds since 1970 are fewer.
+const LATEST_TIME: f64 = 1e22;
 /// A clock is measured within so many seconds before and after it is reset.
 const RESET_SECONDS: f64 = 15.0;
 /// Bytes between two words on progress.

@@ -11,7 +11,7 @@ use schwann_xdf::{ClockQuality, Location, StreamHeader, StreamSurvey, Survey, Wr
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes, seconds};
 use crate::exit::{Exit, Outcome};
-use crate::terminal::{Shown, plural, printable, printable_path, times};
+use crate::terminal::{Readable, Shown, plural, printable, printable_path, times};
 
 /// Show what is in a recording: streams, counts, rates, gaps, clocks.
 #[derive(clap::Args, Debug)]
@@ -110,7 +110,7 @@ fn print_header(out: &mut impl Write, header: &StreamHeader, measured: &str) -> 
     writeln!(out, "\n{}", printable(&format!("{:>4}  {} ({kind}{host})", header.id, header.name)))?;
     let rate = match header.nominal_rate {
         0.0 => "irregular".to_owned(),
-        rate => format!("{rate} Hz{measured}"),
+        rate => format!("{} Hz{measured}", Readable(rate)),
     };
     writeln!(out, "      {} x {}, {rate}", header.channel_count, header.format.name())
 }
@@ -136,12 +136,15 @@ fn print_clock(out: &mut impl Write, clock: &ClockQuality) -> io::Result<()> {
 fn print_stream(out: &mut impl Write, stream: &StreamSurvey) -> io::Result<()> {
     let header = &stream.header;
     let measured = match stream.effective_rate {
-        rate if rate > 0.0 => format!(", measured {rate:.4} Hz"),
+        rate if rate > 0.0 => format!(", measured {:.4} Hz", Readable(rate)),
         _ => String::new(),
     };
     print_header(out, header, &measured)?;
-    let duration = seconds(stream.duration.as_secs_f64());
-    writeln!(out, "      {} over {duration}", plural(stream.sample_count as usize, "sample"))?;
+    let over = match (stream.sample_count, stream.first_stamp) {
+        (1.., None) => "; none has a time".to_owned(),
+        _ => format!(" over {}", seconds(stream.duration.as_secs_f64())),
+    };
+    writeln!(out, "      {}{over}", plural(stream.sample_count as usize, "sample"))?;
     let missing = plural(stream.gaps.iter().map(|gap| gap.missing as usize).sum(), "sample");
     match stream.gap_count {
         0 if header.nominal_rate == 0.0 => {}
@@ -153,6 +156,10 @@ fn print_stream(out: &mut impl Write, stream: &StreamSurvey) -> io::Result<()> {
         0 => {}
         1 => writeln!(out, "      once a stamp goes backwards")?,
         n => writeln!(out, "      {n} times a stamp goes backwards")?,
+    }
+    if stream.invalid_stamp_count > 0 {
+        let samples = plural(stream.invalid_stamp_count as usize, "sample");
+        writeln!(out, "      {samples} whose stamp is no time, such as NaN")?;
     }
     print_clock(out, &stream.clock)?;
     if let Some(complaint) = survey::footer_complaint(stream) {

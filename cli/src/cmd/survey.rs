@@ -9,6 +9,7 @@ use schwann_xdf::{Comparison, Location, StreamHeader, StreamSurvey, Survey, comp
 use serde_json::{Value, json};
 
 use crate::exit::Problem;
+use crate::terminal::Readable;
 
 /// Surveys a recording.
 pub(crate) fn of(recording: &Location, progress: &mut Progress) -> Result<Survey, Problem> {
@@ -81,7 +82,8 @@ pub(crate) fn seconds(seconds: f64) -> String {
         s if s < 0.1 => format!("{:.1} ms", s * 1e3),
         s if s < 60.0 => format!("{s:.3} s"),
         s if s < 3600.0 => format!("{} min {:04.1} s", (s / 60.0) as u64, s % 60.0),
-        s => format!("{} h {:02} min", (s / 3600.0) as u64, (s / 60.0) as u64 % 60),
+        s if s < 1e12 => format!("{} h {:02} min", (s / 3600.0) as u64, (s / 60.0) as u64 % 60),
+        s => format!("{:.1} s", Readable(s)),
     }
 }
 
@@ -156,6 +158,7 @@ fn stream_json(stream: &StreamSurvey, found: &[Finding], limits: &Limits) -> Val
             "missing": gap.missing,
         })).collect::<Vec<_>>(),
         "backward_count": stream.backward_count,
+        "invalid_stamp_count": stream.invalid_stamp_count,
         "findings": found.iter().map(|one| finding_json(*one, limits)).collect::<Vec<_>>(),
         "clock": {
             "offset_count": stream.clock.offset_count,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Examined, Hubs, is_wrong};
 use crate::cmd::relay::status;
 use crate::table::Cell;
-use crate::terminal::{Look, plural, short_time};
+use crate::terminal::{Look, plural, rate, short_time};
 
 impl Hubs {
     /// A row for each stream: its cells are those of the list of streams.
@@ -159,10 +159,9 @@ fn row(stream: &RemoteStream, hub: &str) -> Vec<Cell> {
         row.extend([stream.site.as_str().into(), dash(), dash(), dash(), hub.into()]);
         return row;
     };
-    let rate = match (stream.rate, info.nominal_rate()) {
-        (_, 0.0) => String::from("irregular"),
-        (None, nominal) => format!("? of {nominal} Hz"),
-        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
+    let rate = match info.nominal_rate() {
+        0.0 => String::from("irregular"),
+        nominal => rate(stream.rate, nominal),
     };
     let clock = |clock: &ClockBound| {
         Cell::from(format!("{} ± {}", short_time(clock.offset), short_time(clock.bound)))

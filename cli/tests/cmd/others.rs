@@ -109,7 +109,7 @@ fn recordings_of_a_lab_with_keys_are_their_owners_alone() {
     let mode = |name: &str| fs::metadata(lab.path(name)).expect("a file").permissions().mode() & 0o777;
     let run = |arguments: &[&str]| {
         let output = at(&lab, "meg", arguments).output().expect("a process");
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
     };
     run(&["demo", "--seconds", "1", "--no-dash", "-o", "demo.xdf"]);
     assert_eq!(mode("demo.xdf"), 0o600);

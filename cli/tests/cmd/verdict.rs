@@ -61,7 +61,7 @@ fn every_fault_of_a_stream_is_seen_at_one_look() {
 
 /// Faults that `schwann fake` makes, each with the code that names it. What takes longer than one look to see is judged
 /// without a network, in the recorder's own tests.
-const MADE: [(&str, &str); 11] = [
+const MADE: [(&str, &str); 12] = [
     ("unix", "time-base"),
     ("milliseconds", "time-base"),
     ("device-seconds", "time-base"),
@@ -72,6 +72,7 @@ const MADE: [(&str, &str); 11] = [
     ("jitter", "jitter"),
     ("backward", "backward-stamps"),
     ("duplicates", "duplicate-stamps"),
+    ("invalid", "invalid-stamps"),
     ("twin", "twin"),
 ];
 

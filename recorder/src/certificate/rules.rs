@@ -63,6 +63,9 @@ impl Rule {
             "time-base" | "stamps-ahead" | "stamps-behind" => stamps(code, evidence),
             "rate" | "drift" | "jitter" | "no-clock-offsets" => clock(code, evidence),
             "backward-stamps" => counted(code, evidence).filter(|_| has_stamps),
+            "invalid-stamps" => {
+                counted(code, evidence).filter(|mark| mark.number > 0.0 || evidence.arrivals.last().is_some())
+            }
             _ => counted(code, evidence).filter(|_| has_stamps && is_regular),
         };
         let is_judged = match code {
@@ -139,6 +142,7 @@ fn counted(code: &str, evidence: &Evidence) -> Option<Mark> {
     let (number, limit, unit) = match code {
         "clock-step" => (evidence.steps.map_or(0.0, |steps| steps.seconds), 0.0, "s"),
         "backward-stamps" => (evidence.backward.map_or(0.0, |(count, _)| count as f64), 0.0, "samples"),
+        "invalid-stamps" => (evidence.invalid_stamps as f64, 0.0, "samples"),
         "duplicate-stamps" => (evidence.duplicates as f64, 0.0, "samples"),
         "bursts" => {
             arrivals.last()?;
@@ -155,7 +159,8 @@ const CONNECTION: [&str; 4] = ["refused", "not-connected", "connection-lost", "g
 /// Rules by which only a stream that is connected can be judged.
 const PRESENT: [&str; 4] = ["no-samples", "stopped", "twin", "no-clock-offsets"];
 /// Rules on the stamps.
-const STAMPS: [&str; 11] = [
+const STAMPS: [&str; 12] = [
+    "invalid-stamps",
     "time-base",
     "stamps-ahead",
     "stamps-behind",

@@ -11,6 +11,8 @@ pub enum TimeBase {
     Milliseconds,
     /// Millionths of a second.
     Microseconds,
+    /// Billionths of a second.
+    Nanoseconds,
     /// Seconds since 1970.
     Unix,
     /// Thousandths of a second since 1970.
@@ -32,15 +34,19 @@ impl TimeBase {
         let ratio = interval.filter(|_| period > 0.0).map_or(1.0, |interval| interval / period);
         let is_about = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.2;
         Some(match stamp {
-            _ if !is_far(stamp, clock, allowed) && !is_about(ratio, 1e3) && !is_about(ratio, 1e6) => {
+            _ if !is_far(stamp, clock, allowed)
+                && ![1e3, 1e6, 1e9].iter().any(|unit| is_about(ratio, *unit)) =>
+            {
                 return None;
             }
             s if (1e12..1e13).contains(&s) && clock < 1e9 => Self::UnixMilliseconds,
             s if (1e9..1e10).contains(&s) && clock < 1e9 => Self::Unix,
             _ if is_about(ratio, 1e3) => Self::Milliseconds,
             _ if is_about(ratio, 1e6) => Self::Microseconds,
+            _ if is_about(ratio, 1e9) => Self::Nanoseconds,
             s if is_near_multiple(s, clock, 1e3, allowed) => Self::Milliseconds,
             s if is_near_multiple(s, clock, 1e6, allowed) => Self::Microseconds,
+            s if is_near_multiple(s, clock, 1e9, allowed) => Self::Nanoseconds,
             s if (s - clock).abs() > allowed.max(DEVICE_SECONDS) => Self::Device,
             _ => return None,
         })
@@ -52,6 +58,7 @@ impl TimeBase {
             Self::Device => "device",
             Self::Milliseconds => "milliseconds",
             Self::Microseconds => "microseconds",
+            Self::Nanoseconds => "nanoseconds",
             Self::Unix => "unix",
             Self::UnixMilliseconds => "unix-milliseconds",
         }
@@ -65,6 +72,7 @@ impl fmt::Display for TimeBase {
             Self::Device => "seconds of a clock of its own",
             Self::Milliseconds => "milliseconds, not seconds",
             Self::Microseconds => "microseconds, not seconds",
+            Self::Nanoseconds => "nanoseconds, not seconds",
             Self::Unix => "seconds since 1970",
             Self::UnixMilliseconds => "milliseconds since 1970",
         })
@@ -96,6 +104,8 @@ mod tests {
             (1_795_459_561_000.0, 10.0, Some(UnixMilliseconds)),
             (50_000_000.0, 10.0, Some(Milliseconds)),
             (50_000_000_000.0, 10_000.0, Some(Microseconds)),
+            (50_000_000_000_000.0, 1e7, Some(Nanoseconds)),
+            (1_795_459_561e9, 1e7, Some(Nanoseconds)),
             (4_000.0, 10.0, Some(Milliseconds)),
             (12.0, 0.01, Some(Device)),
             (750_000.0, 0.01, Some(Device)),

@@ -7,7 +7,7 @@ use schwann_xdf::SteppedClock;
 use super::base::TimeBase;
 use super::limits::Limits;
 use super::trouble::{Mark, long_time, often};
-use crate::words::{plural, thousands};
+use crate::words::{Readable, plural, thousands};
 
 /// Something in a recorded stream that a person should know before using it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,11 @@ pub enum Finding {
     /// Stamps are earlier than those before them, although no clock was set back.
     Backward {
         /// How often.
+        count: u64,
+    },
+    /// Stamps are no times, such as NaN.
+    InvalidStamps {
+        /// Of how many samples.
         count: u64,
     },
     /// Samples of a regular stream have the stamp of the one before.
@@ -113,6 +118,7 @@ impl Finding {
             Self::Stopped { .. } => "stopped",
             Self::Gaps { .. } => "gaps",
             Self::Backward { .. } => "backward-stamps",
+            Self::InvalidStamps { .. } => "invalid-stamps",
             Self::Duplicates { .. } => "duplicate-stamps",
             Self::ClockResets { .. } => "clock-resets",
             Self::ClockStep { .. } => "clock-step",
@@ -133,7 +139,9 @@ impl Finding {
             Self::NoSamples | Self::Twin => None,
             Self::Stopped { seconds } => mark(seconds, limits.silence_seconds + WAIT_SECONDS, "s"),
             Self::Gaps { count, .. } => mark(count as f64, limits.gaps as f64, "gaps"),
-            Self::Backward { count } | Self::Duplicates { count } => mark(count as f64, 0.0, "samples"),
+            Self::Backward { count } | Self::Duplicates { count } | Self::InvalidStamps { count } => {
+                mark(count as f64, 0.0, "samples")
+            }
             Self::ClockResets { seconds, .. } | Self::ClockStep { seconds, .. } => mark(seconds, 0.0, "s"),
             Self::Drift { ppm, .. } => mark(ppm, limits.drift_ppm, "ppm"),
             Self::NoOffsets { seconds } | Self::OffsetsMissing { seconds, .. } => {
@@ -169,16 +177,24 @@ impl Finding {
                 write!(out, "has {} of {} in all", counted(count, "gap"), long_time(seconds))
             }
             Self::Backward { count } => write!(out, "has stamps that go back, {} times", thousands(count)),
+            Self::InvalidStamps { count } => {
+                write!(out, "has {} whose stamp is no time, such as NaN", counted(count, "sample"))
+            }
             Self::Duplicates { count } => {
                 write!(out, "has {} with the stamp of the one before", counted(count, "sample"))
             }
             Self::ClockResets { count, at, seconds } => {
                 let often = often(count as u64);
-                write!(out, "had its clock reset, {often}, first at {at:.1} s, by {}", jump(seconds))
+                write!(
+                    out,
+                    "had its clock reset, {often}, first at {:.1} s, by {}",
+                    Readable(at),
+                    jump(seconds)
+                )
             }
             Self::ClockStep { count, at, seconds } => {
                 let (often, jump) = (often(count as u64), jump(seconds));
-                write!(out, "has stamps that jump, {often}, first at {at:.1} s, by {jump}, ")?;
+                write!(out, "has stamps that jump, {often}, first at {:.1} s, by {jump}, ", Readable(at))?;
                 out.write_str("while its computer's clock goes on")
             }
             Self::Drift { ppm, plus_minus, clock: SteppedClock::Sender } => {
@@ -192,7 +208,7 @@ impl Finding {
             }
             Self::NoOffsets { seconds } => write!(out, "has no clock offsets in {}", long_time(seconds)),
             Self::OffsetsMissing { seconds, from } => {
-                write!(out, "has no clock offsets for {} from {from:.1} s on", long_time(seconds))
+                write!(out, "has no clock offsets for {} from {:.1} s on", long_time(seconds), Readable(from))
             }
             Self::TimeBase { base, seconds: None } => write!(out, "has stamps that are {base}"),
             Self::TimeBase { base, seconds: Some(seconds) } => {
@@ -200,10 +216,11 @@ impl Finding {
                 write!(out, "has stamps that are {base}, {} {side} its own clock", long_time(seconds.abs()))
             }
             Self::Rate { measured, nominal } => {
+                let (nominal, measured) = (Readable(nominal), Readable(measured));
                 write!(out, "says {nominal} Hz, and its stamps say {measured:.1} Hz")
             }
             Self::Jitter { p50, p99 } => {
-                let (half, most) = (p50 * 1e3, p99 * 1e3);
+                let (half, most) = (Readable(p50 * 1e3), Readable(p99 * 1e3));
                 write!(out, "has stamps that are spread: half are off by more than {half:.1} ms, ")?;
                 write!(out, "one in a hundred by more than {most:.1} ms")
             }
@@ -218,6 +235,7 @@ impl Finding {
             Self::Stopped { .. } => "look at its device",
             Self::Gaps { .. } => "treat each as a break",
             Self::Backward { .. } => "sort or reject the samples around them",
+            Self::InvalidStamps { .. } => "leave them out, or place them between their neighbours",
             Self::Duplicates { .. } => "look whether their values are there twice",
             Self::ClockResets { .. } => "align the samples before and after it apart from each other",
             Self::ClockStep { .. } => "cut the recording there",

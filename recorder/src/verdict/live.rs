@@ -1,5 +1,6 @@
 //! Faults of live streams, from stamps and arrivals to the verdict.
 
+use super::trouble::long_time;
 use super::*;
 use crate::meter::Meter;
 
@@ -134,6 +135,19 @@ fn each_fault_of_a_live_stream_is_found_and_named() {
 }
 
 #[test]
+fn stamps_that_are_no_times_are_counted_and_accuse_of_nothing_else() {
+    let is_tenth = |at: f64| (at * 100.0).round() % 10.0 == 0.0;
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+        let some = stamped(100.0, move |at| if is_tenth(at) { odd } else { at });
+        assert_eq!(codes(&some), ["invalid-stamps"], "one in ten is {odd}");
+        assert_eq!(codes(&stamped(100.0, move |_| odd)), ["invalid-stamps"], "all are {odd}");
+        assert_eq!(codes(&Feed { rate: 1.0, ..stamped(0.0, move |_| odd) }), ["invalid-stamps"], "events");
+    }
+    assert_eq!(long_time(f64::INFINITY), "inf s");
+    assert_eq!(long_time(1.8e18), "1.8e18 s");
+}
+
+#[test]
 fn a_sound_live_stream_is_not_accused() {
     let sound = [
         ("usual", feed(500.0)),
@@ -176,6 +190,7 @@ fn every_trouble_with_a_number_has_a_limit_and_a_sentence() {
         Trouble::Jitter { p50: 0.2, p99: 0.5 },
         Trouble::Backward { count: 2, seconds: 0.3 },
         Trouble::Duplicates { count: 2 },
+        Trouble::InvalidStamps { count: 2 },
         Trouble::Bursts { seconds: 5.0 },
     ];
     for trouble in found {
@@ -199,6 +214,7 @@ fn the_newest_stamp_alone_tells_another_clock() {
         ("minutes ago", 49_900.0, 250.0, Some("stamps-behind")),
         ("events of minutes ago", 49_900.0, 0.0, None),
         ("ahead", 50_002.0, 250.0, Some("stamps-ahead")),
+        ("no time", f64::NAN, 0.0, Some("invalid-stamps")),
     ];
     for (what, stamp, nominal, code) in cases {
         assert_eq!(judged(stamp, 0.01, nominal), code, "{what}");

@@ -37,6 +37,7 @@ fn of_stream(stream: &StreamSurvey, has_twin: bool, limits: &Limits) -> Vec<Find
         clock_step(stream),
         silence(stream, limits),
         gaps(stream, limits),
+        invalid_stamps(stream),
         backward(stream),
         duplicates(stream),
         drift(stream, limits),
@@ -83,6 +84,11 @@ fn clock_resets(stream: &StreamSurvey) -> Option<Finding> {
 fn clock_step(stream: &StreamSurvey) -> Option<Finding> {
     let (count, at, seconds) = steps(stream, SteppedClock::Stamps)?;
     Some(Finding::ClockStep { count, at, seconds })
+}
+
+fn invalid_stamps(stream: &StreamSurvey) -> Option<Finding> {
+    let count = stream.invalid_stamp_count;
+    (count > 0).then_some(Finding::InvalidStamps { count })
 }
 
 fn backward(stream: &StreamSurvey) -> Option<Finding> {

@@ -5,7 +5,7 @@ use core::fmt;
 use super::UNANSWERED_SECONDS;
 use super::base::TimeBase;
 use super::limits::Limits;
-use crate::words::{plural, thousands};
+use crate::words::{Readable, plural, thousands};
 
 /// What is wrong with a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,6 +94,11 @@ pub enum Trouble {
         /// How far the worst goes back, in seconds.
         seconds: f64,
     },
+    /// Stamps are no times, such as NaN.
+    InvalidStamps {
+        /// Of how many samples.
+        count: u64,
+    },
     /// Samples have the stamp of the one before.
     Duplicates {
         /// How many.
@@ -138,18 +143,20 @@ impl fmt::Display for Trouble {
                 out.write_str("MILLISECONDS")
             }
             Self::TimeBase { base: TimeBase::Microseconds, .. } => out.write_str("MICROSECONDS"),
+            Self::TimeBase { base: TimeBase::Nanoseconds, .. } => out.write_str("NANOSECONDS"),
             Self::TimeBase { base: TimeBase::Device, .. } => out.write_str("DEVICE TIME"),
             Self::Ahead { .. } => out.write_str("STAMPS AHEAD"),
             Self::Behind { .. } => out.write_str("STAMPS BEHIND"),
-            Self::ClockStep { seconds, .. } => write!(out, "CLOCK STEP {seconds:+.1} s"),
+            Self::ClockStep { seconds, .. } => write!(out, "CLOCK STEP {:+.1} s", Readable(seconds)),
             Self::Rate { measured, nominal } => {
-                write!(out, "RATE {:+.1} %", (measured / nominal - 1.0) * 100.0)
+                write!(out, "RATE {:+.1} %", Readable((measured / nominal - 1.0) * 100.0))
             }
             Self::Drift { ppm, .. } => write!(out, "DRIFT {ppm:+.0} ppm"),
             Self::Twin => out.write_str("TWINS"),
             Self::ClockSilent { .. } | Self::NoOffsets { .. } => out.write_str("CLOCK UNKNOWN"),
             Self::Jitter { .. } => out.write_str("JITTER"),
             Self::Backward { .. } => out.write_str("STAMPS GO BACK"),
+            Self::InvalidStamps { .. } => out.write_str("INVALID STAMPS"),
             Self::Duplicates { .. } => out.write_str("EQUAL STAMPS"),
             Self::Bursts { .. } => out.write_str("BURSTS"),
             Self::Gaps { .. } => out.write_str("GAPS"),
@@ -177,6 +184,7 @@ impl Trouble {
             Self::ClockSilent { .. } | Self::NoOffsets { .. } => "no-clock-offsets",
             Self::Jitter { .. } => "jitter",
             Self::Backward { .. } => "backward-stamps",
+            Self::InvalidStamps { .. } => "invalid-stamps",
             Self::Duplicates { .. } => "duplicate-stamps",
             Self::Bursts { .. } => "bursts",
             Self::Gaps { .. } => "gaps",
@@ -204,7 +212,9 @@ impl Trouble {
             Self::ClockSilent { seconds } => mark(seconds, UNANSWERED_SECONDS, "s"),
             Self::NoOffsets { seconds } => mark(seconds, limits.offsets_seconds, "s"),
             Self::Jitter { p99, .. } => mark(p99, limits.jitter_seconds, "s"),
-            Self::Backward { count, .. } | Self::Duplicates { count } => mark(count as f64, 0.0, "samples"),
+            Self::Backward { count, .. } | Self::Duplicates { count } | Self::InvalidStamps { count } => {
+                mark(count as f64, 0.0, "samples")
+            }
             Self::Bursts { seconds } => mark(seconds, limits.burst_seconds, "s"),
             Self::Gaps { count, .. } => mark(count as f64, limits.gaps as f64, "gaps"),
         }
@@ -240,8 +250,10 @@ impl Trouble {
                  end one of them, or give each a source id of its own",
             ),
             Self::Rate { measured, nominal } => format!(
-                "says {nominal} Hz, and {measured:.1} samples a second arrive: samples are lost before they are sent, \
-                 or its program says a wrong rate"
+                "says {} Hz, and {:.1} samples a second arrive: samples are lost before they are sent, or its program \
+                 says a wrong rate",
+                Readable(nominal),
+                Readable(measured)
             ),
             Self::Gaps { count, missing } => format!(
                 "has {} with about {} missing samples: they were lost before they were sent, or its program paused",
@@ -274,8 +286,9 @@ impl Trouble {
                 away(seconds)
             ),
             Self::ClockStep { count, seconds, after } => format!(
-                "has stamps that jumped {}, by {seconds:+.1} s after {after:.0} s: {}",
+                "has stamps that jumped {}, by {:+.1} s after {after:.0} s: {}",
                 often(count),
+                Readable(seconds),
                 match seconds > 0.0 {
                     true =>
                         "its program paused, or stamps by a clock that was set; no change of the date moves lsl_local_clock()",
@@ -299,13 +312,17 @@ impl Trouble {
             Self::Jitter { p50, p99 } => format!(
                 "has stamps that are spread: half are off by more than {:.1} ms, one in a hundred by more than {:.1} ms: \
                  its program stamps when data arrive; let it stamp blocks by their first sample and the rate",
-                p50 * 1e3,
-                p99 * 1e3
+                Readable(p50 * 1e3),
+                Readable(p99 * 1e3)
             ),
             Self::Backward { count, seconds } => format!(
                 "has stamps that go back, {}, by up to {}: its program sends blocks twice or out of order",
                 often(count),
                 long_time(seconds)
+            ),
+            Self::InvalidStamps { count } => format!(
+                "has {} whose stamp is no time, such as NaN: its program must stamp with lsl_local_clock()",
+                plural(usize::try_from(count).unwrap_or(usize::MAX), "sample")
             ),
             Self::Duplicates { count } => format!(
                 "has {} with the stamp of the one before: its program sends samples twice, or stamps too coarsely",
@@ -336,6 +353,7 @@ pub(super) fn long_time(seconds: f64) -> String {
         s if s < 120.0 => format!("{s:.1} s"),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
-        s => format!("{} days", thousands((s / 86_400.0) as u64)),
+        s if s < 1e12 => format!("{} days", thousands((s / 86_400.0) as u64)),
+        s => format!("{s:.1e} s"),
     }
 }

@@ -55,6 +55,21 @@ fn counts_gaps_rate_and_clock_are_as_recorded() {
 }
 
 #[test]
+fn stamps_that_are_no_times_are_counted_and_leave_the_rest_as_it_is() {
+    let sound: Vec<_> = (0..3_000).map(|n| 100.0 + f64::from(n) / 100.0).collect();
+    let is_odd = |n: usize| n.is_multiple_of(10) || (500..800).contains(&n);
+    let odd = |(n, stamp): (usize, &f64)| if is_odd(n) { f64::NAN } else { *stamp };
+    let [sound, some, none] =
+        [sound.clone(), sound.iter().enumerate().map(odd).collect(), vec![f64::INFINITY; 3_000]]
+            .map(|stamps| survey(&stamps, 3_000).streams.remove(0));
+    assert_eq!((sound.invalid_stamp_count, some.invalid_stamp_count), (0, 570));
+    assert_eq!((some.sample_count, some.gap_count, some.backward_count), (3_000, 0, 0));
+    assert!((some.effective_rate - 100.0).abs() < 1e-6 && some.timing.jitter.quantile(0.99) < Some(1e-4));
+    assert!((some.duration.as_secs_f64() - 29.98).abs() < 1e-6, "from the second sample on");
+    assert_eq!((none.invalid_stamp_count, none.first_stamp, none.footer_agrees()), (3_000, None, Some(true)));
+}
+
+#[test]
 fn a_clock_that_was_set_ahead_is_no_gap_and_leaves_the_rate_alone() {
     let stretch = |from: f64| (0..3_000).map(move |n| from + f64::from(n) / 100.0);
     let stamps: Vec<_> = stretch(100.0).chain(stretch(50_130.0)).collect();

@@ -160,7 +160,7 @@ impl TimingTally {
         }
     }
 
-    /// Takes in a stamp that lies across a gap, or goes back.
+    /// Takes in a stamp that lies across a gap, goes back, or follows one that is no time.
     pub(super) fn jump(&mut self, stamp: f64, offsets: usize) {
         let before = self.newest.replace(stamp).unwrap_or(stamp);
         self.sample_count += 1;
@@ -175,7 +175,8 @@ impl TimingTally {
 
     fn begin_piece(&mut self, stamp: f64, offsets: usize, intervals: u64, seconds: f64) {
         // A hopeless file must not fill memory: then the last piece takes all.
-        if let Some(piece) = self.pieces.last_mut().filter(|_| self.jumps.len() >= JUMPS_MAX) {
+        let is_hopeless = self.jumps.len() >= JUMPS_MAX || self.pieces.len() >= PIECES_MAX;
+        if let Some(piece) = self.pieces.last_mut().filter(|_| is_hopeless) {
             piece.to = stamp;
             piece.sample_count += 1;
             return;
@@ -368,6 +369,8 @@ const STEP_SECONDS: f64 = 1.0;
 const RESET_SLACK: f64 = 3_600.0;
 /// Jumps that are examined; more are no clock but noise.
 const JUMPS_MAX: usize = 1_000;
+/// Stretches between gaps and measurements of the clock: with one a second, those of a day.
+const PIECES_MAX: usize = 86_400;
 /// Stamps further than this from the sender's clock, in seconds, are not of that clock.
 const FOREIGN_SECONDS: f64 = 30.0;
 /// Fewer measurements say nothing of a drift.

@@ -21,6 +21,7 @@ enum Kind {
     Drift,
     Duplicates,
     Gaps,
+    Invalid,
     Jitter,
     Milliseconds,
     NoOffsets,
@@ -49,7 +50,7 @@ impl core::str::FromStr for Fault {
         let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
         let amount = amount.map_or(Some(*usual), number).ok_or("a number must follow, as in drift=500")?;
         let is_possible = match kind {
-            Kind::Bursts | Kind::Duplicates | Kind::Gaps => amount > 0.0,
+            Kind::Bursts | Kind::Duplicates | Kind::Gaps | Kind::Invalid => amount > 0.0,
             Kind::Rate => amount > -100.0,
             _ => true,
         };
@@ -87,6 +88,7 @@ impl Faults {
             Kind::DeviceSeconds => 700_000.0 + time,
             Kind::Drift => stamp + time * amount * 1e-6,
             Kind::Duplicates if sample.is_multiple_of((amount as u64).max(2)) => stamp - period,
+            Kind::Invalid if sample.is_multiple_of(amount as u64) => f64::NAN,
             Kind::Jitter => stamp + amount * spread(sample),
             Kind::Milliseconds => stamp * 1e3,
             // Every other second, so that a short look sees it.
@@ -138,13 +140,14 @@ fn spread(sample: u64) -> f64 {
 }
 
 /// The word of each kind, and how strong it is unless said otherwise.
-const KINDS: [(&str, Kind, f64); 14] = [
+const KINDS: [(&str, Kind, f64); 15] = [
     ("backward", Kind::Backward, 0.2),
     ("bursts", Kind::Bursts, 5.0),
     ("device-seconds", Kind::DeviceSeconds, 0.0),
     ("drift", Kind::Drift, 40_000.0),
     ("duplicates", Kind::Duplicates, 10.0),
     ("gaps", Kind::Gaps, 0.3),
+    ("invalid", Kind::Invalid, 10.0),
     ("jitter", Kind::Jitter, 0.4),
     ("milliseconds", Kind::Milliseconds, 0.0),
     ("no-offsets", Kind::NoOffsets, 0.0),
@@ -159,7 +162,7 @@ const KINDS: [(&str, Kind, f64); 14] = [
 pub(super) const HELP: &str = "\
 Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
 step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
-jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF and twin do as they say. no-offsets leaves the clock unmeasured
+jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF, invalid=ONE-OF and twin do as they say. no-offsets leaves the clock unmeasured
 in a recording.";
 
 #[cfg(test)]

@@ -96,6 +96,7 @@ fn stream_json(stream: &Known<'_>) -> Value {
         "gap_seconds": null,
         "gaps": null,
         "backward_count": null,
+        "invalid_stamp_count": null,
         "findings": null,
         "clock": {
             "offset_count": clock.offset_count,

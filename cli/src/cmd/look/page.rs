@@ -7,7 +7,7 @@ use schwann_recorder::{Elsewhere, StreamState, Unseen, Verdict};
 use super::{COMPLETE_AT_LAST, Judged, Lab};
 use crate::lab;
 use crate::table::{Align, Cell, Column, Table};
-use crate::terminal::{Look, Palette, plural, printable, short_time, thousands};
+use crate::terminal::{Look, Palette, plural, printable, rate, short_time, thousands};
 
 impl Lab {
     pub(super) fn page(&self, states: &[Judged], palette: Palette, room: Option<usize>) -> String {
@@ -146,15 +146,6 @@ fn judged(verdict: Verdict) -> Cell {
         Verdict::Trouble(_) => Look::Wrong,
     };
     Cell::looking(look, verdict.to_string())
-}
-
-fn rate(measured: Option<f64>, nominal: f64) -> String {
-    match (measured, nominal) {
-        (None, 0.0) => "irregular".to_owned(),
-        (None, nominal) => format!("? of {nominal} Hz"),
-        (Some(rate), 0.0) => format!("{rate:.1} Hz, irregular"),
-        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
-    }
 }
 
 /// How a stream travels, and from whom.

@@ -16,7 +16,8 @@ use super::control::Door;
 use crate::cmd::survey::bytes;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{
-    Destination, Look, Palette, Screen, Shown, plural, printable, short_time, stopwatch, thousands, times,
+    Destination, Look, Palette, Screen, Shown, plural, printable, rate, short_time, stopwatch, thousands,
+    times,
 };
 
 /// What there is to show.
@@ -286,8 +287,8 @@ fn row(stream: &RecordingStream, verdict: Verdict) -> Vec<Cell> {
     let (info, reading) = (&stream.info, &stream.reading);
     let rate = match (reading.rate, info.nominal_rate()) {
         (None, _) => "-".to_owned(),
-        (Some(rate), 0.0) => format!("{rate:.1} Hz"),
-        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
+        (Some(measured), 0.0) => format!("{measured:.1} Hz"),
+        (Some(_), nominal) => rate(reading.rate, nominal),
     };
     let gaps = match reading.gap_count {
         0 => Cell::from(if info.nominal_rate() == 0.0 { "-" } else { "none" }),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::terminal::{plural, printable};
+use crate::terminal::{Readable, plural, printable};
 
 /// A stream of a certificate's statement.
 pub(super) struct Certified<'a> {
@@ -99,7 +99,7 @@ impl Judged<'_> {
 /// A number with four digits that say something.
 pub(super) fn rounded(number: f64) -> String {
     let digits = 3 - number.abs().max(1e-9).log10().floor().clamp(-9.0, 3.0) as i32;
-    let text = format!("{number:.*}", usize::try_from(digits).unwrap_or_default());
+    let text = format!("{:.*}", usize::try_from(digits).unwrap_or_default(), Readable(number));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 

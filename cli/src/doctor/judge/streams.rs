@@ -140,7 +140,8 @@ fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>)
         Trouble::Rate { .. } => {
             ("rate", Weight::Fault, "schwann    # shows the rate all the while".to_owned())
         }
-        Trouble::Ahead { .. }
+        Trouble::InvalidStamps { .. }
+        | Trouble::Ahead { .. }
         | Trouble::Behind { .. }
         | Trouble::TimeBase { .. }
         | Trouble::ClockStep { .. } => ("stamps", Weight::Fault, watch),

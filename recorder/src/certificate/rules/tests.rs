@@ -47,6 +47,7 @@ fn evidence(state: &mut u64) -> Evidence {
         jitter: known(pick(&[none, 0.01, 0.2, 40.0])).map(|p99| [p99 / 2.0, p99]),
         duplicates: pick(&[0.0, 3.0]) as u64,
         backward: known(pick(&[none, 2.0])).map(|count| (count as u64, 0.5)),
+        invalid_stamps: pick(&[0.0, 3.0]) as u64,
         steps: known(pick(&[none, -3.0, 3.0])).map(|seconds| Steps { count: 1, seconds, after: 5.0 }),
         drift: known(pick(&[none, 100.0, 210.0, -900.0])).map(|ppm| Drift { ppm, plus_minus: 20.0 }),
         clock: pick_clock(pick(&[0.0, 1.0, 2.0, 3.0, 4.0])),
@@ -88,7 +89,7 @@ fn every_rule_is_listed_and_says_what_the_verdict_says() {
             );
         }
     }
-    assert_eq!(seen.len(), 19);
+    assert_eq!(seen.len(), 20);
     for (code, [failed, passed, _]) in &seen {
         assert!(*failed > 0 && *passed > 0, "{code}: {failed} failed, {passed} passed");
     }

@@ -8,7 +8,7 @@ use schwann_xdf::{ClockMap, ClockOffset, StreamSurvey};
 use super::draw::{curve, histogram};
 use super::{has, put_more, text, time};
 use crate::cmd::survey;
-use crate::terminal::{plural, thousands};
+use crate::terminal::{Readable, plural, thousands};
 
 /// Appends the section of a stream.
 pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
@@ -46,8 +46,10 @@ fn put_facts(out: &mut String, stream: &StreamSurvey) {
     let header = &stream.header;
     let rate = match header.nominal_rate {
         0.0 => "irregular".to_owned(),
-        rate if stream.effective_rate > 0.0 => format!("{rate} Hz, measured {:.4} Hz", stream.effective_rate),
-        rate => format!("{rate} Hz, not measured"),
+        rate if stream.effective_rate > 0.0 => {
+            format!("{} Hz, measured {:.4} Hz", Readable(rate), Readable(stream.effective_rate))
+        }
+        rate => format!("{} Hz, not measured", Readable(rate)),
     };
     out.push_str("<table class=\"facts\">\n");
     for (name, value) in [
@@ -59,6 +61,7 @@ fn put_facts(out: &mut String, stream: &StreamSurvey) {
         ("Samples", thousands(stream.sample_count)),
         ("Duration", time(stream.duration.as_secs_f64())),
         ("Stamps that go back", thousands(stream.backward_count)),
+        ("Stamps that are no time", thousands(stream.invalid_stamp_count)),
     ] {
         let value = if value.is_empty() { "not said".to_owned() } else { value };
         let _ = writeln!(out, "<tr><th>{name}</th><td><bdi>{value}</bdi></td></tr>");
