@@ -175,6 +175,7 @@ impl Outlet {
             chunk_samples,
             last_flush: 0.0,
         };
+        warn_of_cut_description(info);
         let (shared, server) = server::start(info, &context, codecs, layout, capacity, options.delivery)?;
         Ok(Self { shared, producer: Mutex::new(producer), server: Some(server), maker: Maker::this() })
     }
@@ -356,6 +357,17 @@ impl core::fmt::Debug for Outlet {
         out.debug_struct("Outlet")
             .field("name", &self.shared.advertisement.info().name())
             .finish_non_exhaustive()
+    }
+}
+
+/// Tells the program's developer of a name that XML does not permit: no receiver reads what follows it.
+fn warn_of_cut_description(info: &StreamInfo) {
+    let read = StreamInfo::parse(&info.fullinfo());
+    if let Some(fault) = read.ok().and_then(|read| read.document_error()) {
+        crate::log::warning!(
+            "{}: receivers read its description up to an element that is no XML alone: {fault}",
+            info.name()
+        );
     }
 }
 

@@ -60,6 +60,8 @@ pub struct RecordingStream {
     pub away_seconds: f64,
     /// Samples that arrived but are not in the file.
     pub unrecorded: u64,
+    /// Whether its description breaks off at what is no XML: the file lacks what follows there.
+    pub is_description_cut: bool,
     /// When the sender's clock was last measured, in seconds on the local clock.
     pub measured: Option<f64>,
     /// What it may do.

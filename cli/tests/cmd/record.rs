@@ -4,11 +4,14 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use schwann::outlet::{Outlet, OutletOptions};
+use schwann::{ChannelFormat, StreamInfo};
 use schwann_xdf::{Clocks, Jitter, Options, RecordedStream, Recording, Survey, Values, Writer};
 use serde_json::Value;
 
 use crate::harness::{Lab, Running, samples, stream};
 use crate::requests::{Request, ask};
+use crate::senders::context_of;
 use crate::tunnel::{at, enrol, found};
 
 /// Writes a recording of half a second with numbers, texts and a stream without samples.
@@ -247,6 +250,24 @@ fn names_of_bids_count_the_runs() {
         assert_eq!((code, err.as_str()), (0, ""), "{out}");
         assert!(Survey::of(lab.path(&name), |_, _| {}).expect("a recording").is_sound());
     }
+}
+
+#[test]
+fn a_description_that_breaks_off_is_told() {
+    let lab = Lab::new("record-cut");
+    let mut info =
+        StreamInfo::new("Named oddly", "EEG", 1, 0.0, ChannelFormat::Float32, "odd").expect("valid");
+    let desc = info.desc().expect("each has one");
+    for name in ["alpha power", "after"] {
+        info.document_mut().append_child_value(desc, name, "1").expect("room");
+    }
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), context_of(&lab, None));
+    let _outlet = outlet.expect("a stream");
+    let (code, shown, _) =
+        lab.run(&["record", "-o", "x.xdf", "--seconds", "1", "--require", "EEG", "--wait", "60"]);
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("Named oddly of ") && shown.contains("breaks off at what is no XML"), "{shown}");
+    assert!(load(&lab.path("x.xdf")).streams[0].header.xml.contains("alpha"), "what can be read is there");
 }
 
 /// Stands for a full disk where none can be had: the file may not grow further.

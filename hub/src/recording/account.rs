@@ -83,6 +83,7 @@ impl Account {
             recoveries: self.runs.saturating_sub(1),
             away_seconds: 0.0,
             unrecorded: 0,
+            is_description_cut: false,
             measured: self.measured,
             limits: Limits::USUAL,
         };

@@ -31,6 +31,10 @@ impl Pulling {
             lock(&self.shared.state).change(Phase::Unreadable);
             return;
         };
+        if info.document_error().is_some() {
+            lock(&self.shared.state).is_description_cut = true;
+            writing.event("description cut", &info);
+        }
         let pause = pause(info.nominal_rate());
         loop {
             if self.current.has_changed(&writing.seat) {

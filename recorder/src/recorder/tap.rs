@@ -72,6 +72,7 @@ pub(super) struct TapState {
     pub(super) recoveries: u64,
     pub(super) away_seconds: f64,
     pub(super) unrecorded: u64,
+    pub(super) is_description_cut: bool,
     /// When the sender's clock was last measured, in seconds on the local clock.
     pub(super) measured: Option<f64>,
     /// For the certificate.
@@ -89,6 +90,7 @@ impl TapState {
             recoveries: 0,
             away_seconds: 0.0,
             unrecorded: 0,
+            is_description_cut: false,
             measured: None,
             gathered: Gathered::default(),
         }
@@ -149,6 +151,7 @@ impl TappedInlet {
             recoveries: state.recoveries,
             away_seconds: state.away_seconds(now),
             unrecorded: state.unrecorded + self.inlet.dropped_samples(),
+            is_description_cut: state.is_description_cut,
             measured: state.measured,
             limits: self.limits,
         }

@@ -248,6 +248,7 @@ impl Scene {
             };
             Some(format!("{} of {} {why}", stream.info.name(), stream.info.hostname()))
         });
+        let cut = self.streams.iter().filter(|stream| stream.is_description_cut).map(cut_description);
         let unmatched =
             self.unmatched.iter().map(|one| format!("no stream matches {}; {}", one.guess(), one.there()));
         let unseen = self.unseen.iter().map(|unseen| format!("not recorded: {unseen}"));
@@ -258,6 +259,7 @@ impl Scene {
             )
         });
         explained
+            .chain(cut)
             .chain(self.forecast.filter(Forecast::is_short).map(nearly_full))
             .chain(unmatched)
             .chain(unseen)
@@ -266,6 +268,15 @@ impl Scene {
             .map(|line| format!("  {}\n", printable(&line)))
             .collect()
     }
+}
+
+fn cut_description(stream: &RecordingStream) -> String {
+    format!(
+        "{} of {} has a description that breaks off at what is no XML, such as a name with a blank: the file lacks what \
+         follows there, perhaps channel names",
+        stream.info.name(),
+        stream.info.hostname()
+    )
 }
 
 /// Why a recording may end soon.

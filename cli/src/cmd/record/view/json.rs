@@ -45,6 +45,7 @@ fn stream_json(stream: &RecordingStream, verdict: Verdict) -> Value {
         "trouble": verdict.trouble().map(|trouble| trouble.to_string()),
         "explanation": verdict.trouble().and_then(Trouble::explained),
         "unrecorded": stream.unrecorded,
+        "description_cut": stream.is_description_cut,
     })
 }
 
