@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError, Weak};
 
 use schwann::{StreamInfo, clock::Estimate, inlet::StreamEvent, local_clock, security::PeerIdentity};
+use schwann_xdf::is_time;
 
 use super::{
     Kind, Monitor,
@@ -50,7 +51,7 @@ impl Monitor {
         let mut state = self.lock();
         let state = &mut *state;
         // Until the sender's clock is known, its stamps tell no age.
-        if let (Some(age), Some(clock)) = (age, state.clock) {
+        if let (Some(age), Some(clock)) = (age.filter(|age| is_time(*age)), state.clock) {
             state.gauge.add_lag(age - clock.offset);
         }
         let offset = state.clock.map_or(0.0, |clock| clock.offset);
@@ -68,6 +69,10 @@ impl Monitor {
             let (stamp, sample) = (stamp + offset, batch.sample(row));
             if state.gauge.add(stamp) == Continuity::Broken {
                 views.iter_mut().for_each(|view| view.interrupt());
+            }
+            // It has no place on an axis of time.
+            if !is_time(stamp) {
+                continue;
             }
             state.spark.add(stamp, sample);
             state.history.add(stamp, sample);
@@ -89,11 +94,9 @@ impl Monitor {
                 batch.texts.get(row).cloned().or_else(|| {
                     chain::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
                 });
-            self.markers.add(Marker {
-                stream: self.id,
-                time: stamp + offset,
-                text: text.unwrap_or_default(),
-            });
+            // An event without a time is shown where it came.
+            let time = if is_time(stamp) { stamp + offset } else { local_clock() };
+            self.markers.add(Marker { stream: self.id, time, text: text.unwrap_or_default() });
         }
     }
 
@@ -103,5 +106,27 @@ impl Monitor {
         let now = now.map_or_else(|| String::from("one that does not seal"), name);
         let text = format!("from another device: {now}, before {}", name(before));
         self.markers.add(Marker { stream: self.id, time: local_clock(), text });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schwann::ChannelFormat;
+
+    use super::*;
+    use crate::marker::Markers;
+
+    #[test]
+    fn an_event_without_a_time_is_shown_where_it_came() {
+        let (markers, before) = (Arc::<Markers>::default(), local_clock());
+        let info =
+            StreamInfo::new("Odd", "Markers", 1, 0.0, ChannelFormat::String, "odd").expect("a description");
+        let monitor = Monitor::new(0, &info, Arc::clone(&markers), Arc::default());
+        let mut batch = Batch::new(ChannelFormat::String, 1);
+        batch.stamps.push(f64::NAN);
+        batch.texts.push("go".to_owned());
+        monitor.take_in(&mut batch, Some(f64::NAN));
+        let [marker] = &markers.since(&mut 0)[..] else { panic!("one event") };
+        assert!((before..=local_clock()).contains(&marker.time) && marker.text == "go", "{marker:?}");
     }
 }
