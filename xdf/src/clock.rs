@@ -8,6 +8,8 @@
 
 use core::ops::Range;
 
+use crate::survey::is_time;
+
 /// One measurement of a stream's clock against the recorder's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockOffset {
@@ -78,10 +80,14 @@ impl ClockMap {
         Self { at: segment, ..self.clone() }
     }
 
-    /// Returns when a sample was on the recorder's clock; stamps must come in the order of the file.
+    /// Returns when a sample was on the recorder's clock; stamps must come in the order of the file. One that is no time
+    /// stays as it is.
     ///
     /// - Units: `stamp` in seconds on the stream's clock.
     pub fn place(&mut self, stamp: f64) -> f64 {
+        if !is_time(stamp) {
+            return stamp;
+        }
         while let Some((_, last, Some(next))) = self.segments.get(self.at)
             && (stamp - last.collected).abs() >= (stamp - next.collected).abs()
             && self.at + 1 < self.segments.len()

@@ -70,6 +70,31 @@ fn speed_and_name_are_as_wished_and_the_source_stays() {
 }
 
 #[test]
+fn samples_without_a_time_are_played_and_hold_up_none() {
+    let lab = Lab::new("play-odd");
+    let writer = Writer::create(lab.path("odd.xdf"), Options::default()).unwrap();
+    let header = |name: &str| {
+        format!(
+            "<info><name>{name}</name><type>EEG</type><channel_count>1</channel_count>\
+             <nominal_srate>500</nominal_srate><channel_format>int16</channel_format></info>"
+        )
+    };
+    let time = |n: i16| 7000.0 + f64::from(n) / 500.0;
+    let odd = [f64::NAN, f64::INFINITY, 1e308];
+    let stamps: [&dyn Fn(i16) -> f64; 3] =
+        [&time, &|n| if n % 10 == 0 { odd[n as usize / 10 % 3] } else { time(n) }, &|_| f64::NAN];
+    for (name, stamp) in ["Sound", "Odd", "Timeless"].into_iter().zip(stamps) {
+        let stamps: Vec<_> = (0..250).map(stamp).collect();
+        let stream = writer.add_stream(&header(name)).unwrap();
+        stream.push(&stamps, &(0..250).collect::<Vec<i16>>()).unwrap();
+    }
+    writer.finish().unwrap();
+    let (code, shown, _) = lab.run(&["play", "odd.xdf"]);
+    assert_eq!(code, 0);
+    assert!(shown.contains("750 of 750 samples"), "{shown}");
+}
+
+#[test]
 fn an_impossible_speed_is_refused() {
     let lab = Lab::new("play-impossible");
     for speed in ["0", "-1", "NaN", "1e9"] {

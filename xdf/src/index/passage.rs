@@ -7,6 +7,7 @@ use super::course::{Course, Found};
 use super::seek::IndexedRecording;
 use crate::reader::{Damage, ReadError, Reader};
 use crate::source::{Location, Source};
+use crate::survey::is_time;
 use crate::values::Values;
 
 /// One stream of a recording from a time on, with a place of its own in the file.
@@ -31,7 +32,8 @@ pub enum Block<'a> {
     Samples {
         /// In seconds on the recorder's clock.
         stamps: &'a [f64],
-        /// The latest stamp up to each: where a stamp goes back, its sample still comes after the one before.
+        /// The latest stamp up to each: where a stamp goes back, or is no time, its sample still comes after the one
+        /// before. Minus infinity before the first that is a time.
         dues: &'a [f64],
         /// Samples × channels, one row per sample.
         values: Cow<'a, Values>,
@@ -82,7 +84,7 @@ impl<R: Read + Seek> Passage<R> {
         };
         self.dues.clear();
         for &stamp in stamps {
-            self.latest = self.latest.max(stamp);
+            self.latest = if is_time(stamp) { self.latest.max(stamp) } else { self.latest };
             self.dues.push(self.latest);
         }
         let early = self.dues.partition_point(|due| *due < self.from);

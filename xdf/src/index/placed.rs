@@ -8,7 +8,7 @@ use super::{Index, StreamIndex};
 use crate::clock::{ClockMap, ClockOffset, last_is_corrupt};
 use crate::header::{StreamFooter, root_child_text};
 use crate::reader::{Damage, Event, ReadError, Reader};
-use crate::survey::{ClockQuality, Survey};
+use crate::survey::{ClockQuality, Survey, is_time};
 use crate::wire::MAGIC;
 
 /// What a recording says of its clocks.
@@ -27,9 +27,10 @@ pub(super) struct Clocks {
 pub(super) struct Placed {
     pub(super) map: ClockMap,
     pub(super) offsets: Vec<ClockOffset>,
-    /// When each entry's first sample was, in seconds on the recorder's clock, and in which segment of the map.
+    /// When each entry's first sample was, in seconds on the recorder's clock, and in which segment of the map; minus
+    /// infinity before the first that has a time.
     times: Vec<(f64, usize)>,
-    /// The same of the first sample and the last.
+    /// The same of the first sample and the last; none if no entry has a time.
     pub(super) span: Option<Range<f64>>,
     /// Samples that count: those beyond are of another stream, as [`Recording`](crate::Recording) finds, too.
     pub(super) sample_count: u64,
@@ -103,10 +104,16 @@ impl Placed {
         }
         let map = ClockMap::fit(&offsets);
         let mut moving = map.clone();
-        let entries = stream.entries.iter();
-        let times: Vec<_> = entries.map(|entry| (moving.place(entry.stamp), moving.segment())).collect();
-        let last = moving.place(stream.last_stamp);
-        let span = times.first().map(|(first, _)| *first..last.max(*first));
+        let mut known = f64::NEG_INFINITY;
+        let entries = stream.entries.iter().map(|entry| {
+            // An entry that has no time is where the one before is.
+            known = if is_time(entry.stamp) { moving.place(entry.stamp) } else { known };
+            (known, moving.segment())
+        });
+        let times: Vec<_> = entries.collect();
+        let last = if is_time(stream.last_stamp) { moving.place(stream.last_stamp) } else { known };
+        let first = times.iter().map(|(time, _)| *time).find(|time| time.is_finite());
+        let span = first.map(|first| first..last.max(first));
         Self { map, offsets, times, span, sample_count: counted.unwrap_or(stream.sample_count) }
     }
 

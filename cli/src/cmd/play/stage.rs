@@ -102,7 +102,7 @@ impl Player {
             stream.push_until(until, |stamp| self.began + (stamp - self.first) / self.speed)?;
             next = next.min(stream.tape.due()?);
         }
-        Ok(next.is_finite().then(|| self.began + (next - self.first) / self.speed))
+        Ok((next != f64::INFINITY).then(|| self.began + (next - self.first) / self.speed))
     }
 
     /// Waits until everything is on its way to those that receive it.
@@ -154,13 +154,12 @@ fn range(recording: &IndexedRecording<Source>, stretch: Stretch) -> (Range<f64>,
     (within, end)
 }
 
-/// When the first sample of all is due; nothing if there is none.
+/// When the first sample of all is due; nothing if there is none. Samples that come before the first with a time are due
+/// at once.
 fn first_due(tapes: &mut [Tape]) -> Result<Option<f64>, Problem> {
-    let mut first = f64::INFINITY;
-    for tape in tapes {
-        first = first.min(tape.due()?);
-    }
-    Ok((first != f64::INFINITY).then_some(first))
+    let dues = tapes.iter_mut().map(Tape::due).collect::<Result<Vec<_>, _>>()?;
+    let first = dues.iter().copied().filter(|due| due.is_finite()).reduce(f64::min);
+    Ok(first.or(dues.contains(&f64::NEG_INFINITY).then_some(0.0)))
 }
 
 /// From the last sample of a round to the first of the next: an interval of the fastest stream, but no more than [`PAUSE_MAX`].
