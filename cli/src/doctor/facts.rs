@@ -14,19 +14,15 @@ use schwann_recorder::{Hidden, Unseen};
 use self::tried::{Tried, try_all};
 use self::visit::visit_all;
 pub(super) use self::{
+    firewall::Firewall,
     host::Host,
     near::Near,
     visit::{Stream, addresses},
 };
-use super::{
-    firewall::{self, Manager, Network, Rule, Zone},
-    nft::Ruleset,
-    ports::taken_ports,
-    probe::Echo,
-    surroundings::Surroundings,
-};
+use super::{ports::taken_ports, probe::Echo, surroundings::Surroundings};
 use crate::{hubs::Examined, lab, sys};
 
+mod firewall;
 mod host;
 mod near;
 mod peers;
@@ -66,16 +62,7 @@ pub(crate) struct Facts {
     pub(super) host: Option<Host>,
     /// Members of these networks, where no computer was asked about.
     pub(super) near: Vec<Near>,
-    /// Rules of the firewall of Windows, if they can be read.
-    pub(super) rules: Option<Vec<Rule>>,
-    /// What Windows takes its networks for, if it tells.
-    pub(super) networks: Option<Vec<Network>>,
-    /// The rules of nftables and iptables, if this user may read them.
-    pub(super) ruleset: Option<Ruleset>,
-    /// The program that manages the firewall.
-    pub(super) manager: Manager,
-    /// The zones of firewalld.
-    pub(super) zones: Vec<Zone>,
+    pub(super) firewall: Firewall,
     /// Where this program runs, and what its networks are made of.
     pub(super) surroundings: Surroundings,
     /// What keeps streams from passing the hubs of the configuration.
@@ -117,7 +104,6 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let unseen = unseen(&hidden);
     let version = version(&interfaces, &config);
     let has_multicast_route = has_multicast_route(&config, version);
-    let manager = Manager::of_name(schwann::firewall_manager());
     Facts {
         report,
         open_files: sys::programs::raise_open_files(),
@@ -136,35 +122,15 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         unseen,
         host,
         near,
-        rules: sys::firewall::rules()
-            .map(|texts| texts.iter().filter_map(|text| Rule::parse(text)).collect()),
-        networks: sys::firewall::networks().map(|text| firewall::networks(&text)),
-        ruleset: ruleset(manager),
-        manager,
-        zones: zones(manager),
+        firewall: Firewall::read(),
         surroundings: surroundings(),
         config,
-    }
-}
-
-fn zones(manager: Manager) -> Vec<Zone> {
-    match manager {
-        Manager::Firewalld => sys::firewall::zones().map_or_else(Vec::new, |text| Zone::read_all(&text)),
-        Manager::Ufw | Manager::Unknown => Vec::new(),
     }
 }
 
 fn surroundings() -> Surroundings {
     let (links, wsl) = (sys::firewall::links(), sys::firewall::wsl_network());
     Surroundings::new(links.as_deref(), sys::firewall::is_in_container(), wsl.as_deref())
-}
-
-/// The rules in force; nothing if those of `manager` could not be read.
-fn ruleset(manager: Manager) -> Option<Ruleset> {
-    let (nftables, iptables) = (sys::firewall::nftables(), sys::firewall::iptables());
-    // firewalld's are with nftables.
-    let is_read = nftables.is_some() || manager != Manager::Firewalld;
-    Ruleset::read(nftables.as_deref(), iptables.as_deref()).filter(|_| is_read)
 }
 
 /// Why streams cannot be sealed here; also where they need not be, if there is a key.
@@ -246,7 +212,7 @@ fn has_multicast_route(config: &Config, version: IpVersion) -> bool {
 impl Facts {
     /// The zone of firewalld that an interface is in, if it is known.
     pub(super) fn zone(&self, interface: &str) -> Option<&str> {
-        self.zones.iter().find(|zone| zone.interface == interface).map(|zone| zone.name.as_str())
+        self.firewall.zones.iter().find(|zone| zone.interface == interface).map(|zone| zone.name.as_str())
     }
 
     /// The first network of the version of IP that searches travel by.

@@ -67,7 +67,7 @@ fn add(
 fn allow(facts: &Facts, interface: Option<&str>, side: Side, protocol: &str, version: IpVersion) -> String {
     let ports = lsl_ports(facts);
     let zone = interface.and_then(|interface| facts.zone(interface));
-    let by_manager = facts.manager.allow(zone, ports, protocol).filter(|_| side == Side::In);
+    let by_manager = facts.firewall.manager.allow(zone, ports, protocol).filter(|_| side == Side::In);
     by_manager
         .or_else(|| firewall::allow(facts, side, protocol, version))
         .unwrap_or_else(|| commands::allow(ports, side, protocol, version))

@@ -25,7 +25,7 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
             "The firewall of this computer lets in no {upper} for the ports of LSL through {name} ({place}), so other computers \
              do not receive its streams."
         );
-        let by_manager = facts.manager.allow(facts.zone(name), lsl_ports(facts), protocol);
+        let by_manager = facts.firewall.manager.allow(facts.zone(name), lsl_ports(facts), protocol);
         let fix = by_manager.unwrap_or_else(|| stop.allow(lsl_ports(facts), protocol));
         add(findings, Weight::Warning, "firewall-rule", what, fix);
     }
@@ -33,18 +33,18 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
 
 /// What could not be seen of the firewall, in a line; nothing if all was.
 pub(crate) fn unread(facts: &Facts) -> Option<String> {
-    let rules = facts.rules.is_none().then_some(UNREAD_RULES);
-    let networks = facts.networks.is_none().then_some(UNREAD_NETWORKS);
+    let rules = facts.firewall.rules.is_none().then_some(UNREAD_RULES);
+    let networks = facts.firewall.networks.is_none().then_some(UNREAD_NETWORKS);
     let unread: Vec<_> = sys::firewall::UNASKED.into_iter().chain(rules).chain(networks).collect();
     if unread.is_empty() { unread_ruleset(facts) } else { Some(unread.join(" ")) }
 }
 
 fn unread_ruleset(facts: &Facts) -> Option<String> {
-    if facts.ruleset.is_some() {
+    if facts.firewall.ruleset.is_some() {
         return None;
     }
     let why = if programs::is_administrator() { WITHOUT_NFT } else { SEES };
-    match facts.manager.name() {
+    match facts.firewall.manager.name() {
         Some(name) => {
             Some(format!("{name} is switched on here. Whether it lets other computers in by TCP, {why}"))
         }
@@ -63,7 +63,7 @@ pub(super) fn allow(facts: &Facts, side: Side, protocol: &str, version: IpVersio
 
 /// What stops a first packet to a port of LSL, and at which interface.
 fn stop<'a>(facts: &'a Facts, protocol: &str) -> Option<(&'a str, Stop)> {
-    let ruleset = facts.ruleset.as_ref()?;
+    let ruleset = facts.firewall.ruleset.as_ref()?;
     let port = if protocol == "tcp" { facts.config.ports.base } else { facts.config.ports.multicast };
     let outward = facts.interfaces.iter().filter(|interface| interface.is_outward());
     let mut stops = outward.filter_map(|interface| {
@@ -79,7 +79,7 @@ pub(super) fn firewall(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn inbound(facts: &Facts) -> impl Iterator<Item = &Rule> {
-    facts.rules.iter().flatten().filter(|rule| rule.is_inbound)
+    facts.firewall.rules.iter().flatten().filter(|rule| rule.is_inbound)
 }
 
 fn blocked_programs(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -105,7 +105,8 @@ fn blocked_programs(facts: &Facts, findings: &mut Vec<Finding>) {
 /// Networks where Windows lets this program hear nothing.
 fn public_networks(facts: &Facts, findings: &mut Vec<Finding>) {
     let is_let_in = inbound(facts).any(|rule| !rule.blocks && rule.is_about(OWN));
-    for network in facts.networks.iter().flatten().filter(|network| network.is_public && !is_let_in) {
+    for network in facts.firewall.networks.iter().flatten().filter(|network| network.is_public && !is_let_in)
+    {
         let name = &network.name;
         add(
             findings,
