@@ -16,7 +16,7 @@ use schwann_recorder::{Chunk, Item, Selector, Stop, any_of};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
-use crate::terminal::{line_of_data, printable};
+use crate::terminal::{Readable, line_of_data, printable};
 
 mod fresh;
 mod judged;
@@ -195,7 +195,7 @@ fn titles(info: &StreamInfo) -> String {
 
 fn put_row(out: &mut String, chunk: &Chunk, row: usize, csv: bool) {
     let stamp = chunk.stamps().get(row).copied().unwrap_or_default();
-    write!(out, "{stamp:.6}").expect("a string takes any text");
+    write!(out, "{:.6}", Readable(stamp)).expect("a string takes any text");
     for item in chunk.row(row) {
         out.push(if csv { ',' } else { ' ' });
         match item {

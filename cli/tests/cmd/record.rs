@@ -183,7 +183,8 @@ fn a_required_stream_is_waited_for_and_later_ones_are_taken_in() {
     assert!(stream(&line, counter).is_none());
     let _second = lab.start(&["fake", "counter@100"]);
     recorder.wait_for(|line| samples(line, counter) > 0);
-    assert_eq!(recorder.interrupt().0, Some(0));
+    let (code, said) = recorder.interrupt();
+    assert_eq!(code, Some(0), "{said}");
     let recording = load(&lab.path("x.xdf"));
     assert!([eeg, counter].iter().all(|name| recorded(&recording, name).stamps.len() > 10));
 }
