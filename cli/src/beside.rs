@@ -20,9 +20,12 @@ pub(crate) fn each<T: Sync, R: Send + Sync>(
         }
     };
     thread::scope(|scope| {
-        let others = 1..items.len().min(most);
+        for _ in 1..items.len().min(most) {
+            if thread::Builder::new().spawn_scoped(scope, take_all).is_err() {
+                break;
+            }
+        }
         // This thread takes part, so that all is done however few others there are.
-        let _ = others.map(|_| thread::Builder::new().spawn_scoped(scope, take_all)).find(Result::is_err);
         take_all();
     });
     done.into_iter().filter_map(OnceLock::into_inner).collect()
