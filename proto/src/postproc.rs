@@ -72,12 +72,17 @@ impl PostProcessor {
         self.dejitter.index = self.dejitter.index.wrapping_add(samples);
     }
 
-    /// Processes one stamp; 0 stands for "no sample" and passes unchanged.
+    /// Processes one stamp; 0 stands for "no sample" and passes unchanged. So do NaN and infinity, which would spoil all
+    /// later stamps.
     ///
     /// - Units: seconds on the outlet's clock; with [`CLOCKSYNC`] the result is on the local clock.
     /// - Errors: clock sync could not learn the offset; the stamp is not processed.
     pub fn process<C: Clocks>(&mut self, stamp: f64, clocks: &mut C) -> Result<f64, C::Error> {
         if self.flags & (CLOCKSYNC | DEJITTER | MONOTONIZE) == 0 || stamp == 0.0 {
+            return Ok(stamp);
+        }
+        if !stamp.is_finite() {
+            self.skip(1);
             return Ok(stamp);
         }
         let mut stamp = stamp;
@@ -324,6 +329,22 @@ mod tests {
         }
         assert_eq!(processor.process(10.0, &mut clocks), Ok(10.0));
         assert_eq!(clocks.queries, 3, "asked again after the reset");
+    }
+
+    #[test]
+    fn a_stamp_that_is_no_number_passes_and_spoils_no_other() {
+        for flags in [CLOCKSYNC, DEJITTER, MONOTONIZE, CLOCKSYNC | DEJITTER | MONOTONIZE] {
+            for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let mut processor = PostProcessor::new(100.0, SMOOTHING_HALFTIME);
+                processor.set_flags(flags);
+                for n in 0..200_u32 {
+                    let (is_odd, even) = (n % 50 == 9, 1000.0 + f64::from(n) / 100.0);
+                    let stamp = processor.process(if is_odd { odd } else { even }, &mut NoClocks).unwrap();
+                    let is_right = if is_odd { !stamp.is_finite() } else { (stamp - even).abs() < 1e-6 };
+                    assert!(is_right, "flags {flags}, {odd}: {n}: {stamp}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use schwann_xdf::ANOTHER_CLOCK;
+use schwann_xdf::{ANOTHER_CLOCK, is_time};
 
 /// When the newest samples of an acquisition were taken, on the clock of the stream.
 #[derive(Debug, Default)]
@@ -15,12 +15,12 @@ impl Timeline {
     pub(super) fn append(&mut self, stamps: &[f64]) {
         for &stamp in stamps {
             let newest = self.stamps.back().copied().unwrap_or(f64::NEG_INFINITY);
-            if stamp < newest - ANOTHER_CLOCK {
+            if is_time(stamp) && stamp < newest - ANOTHER_CLOCK {
                 self.begin_again();
             }
-            // Small steps back are jitter; a search needs order.
+            // Small steps back are jitter, and some stamps are no times; a search needs order.
             let newest = self.stamps.back().copied().unwrap_or(f64::NEG_INFINITY);
-            self.stamps.push_back(stamp.max(newest));
+            self.stamps.push_back(if is_time(stamp) { stamp.max(newest) } else { newest });
         }
         let surplus = self.stamps.len().saturating_sub(KEPT);
         self.stamps.drain(..surplus);
@@ -33,8 +33,11 @@ impl Timeline {
         self.stamps.clear();
     }
 
-    /// The sample whose stamp is nearest to `time`; none if later samples may be nearer.
+    /// The sample whose stamp is nearest to `time`; none if later samples may be nearer, or if it is no time.
     pub(super) fn sample_at(&self, time: f64) -> Option<u64> {
+        if !is_time(time) {
+            return None;
+        }
         let after = self.stamps.partition_point(|&stamp| stamp < time);
         let next = self.stamps.get(after)?;
         let is_before = after.checked_sub(1).and_then(|before| self.stamps.get(before));
@@ -78,6 +81,14 @@ mod tests {
         assert_eq!((timeline.sample_at(5.4), timeline.next_sample()), (Some(3), 4));
         timeline.begin_again();
         assert_eq!((timeline.sample_at(5.4), timeline.next_sample()), (None, 4));
+    }
+
+    #[test]
+    fn stamps_that_are_no_times_move_nothing() {
+        let mut timeline = Timeline::default();
+        timeline.append(&[f64::NAN, 1.0, f64::INFINITY, 1.2, f64::NEG_INFINITY, f64::NAN, 1.4]);
+        let places = [1.0, 1.2, 1.4, f64::NAN, f64::INFINITY].map(|time| timeline.sample_at(time));
+        assert_eq!(places, [Some(1), Some(3), Some(6), None, None]);
     }
 
     #[test]
