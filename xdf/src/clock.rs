@@ -124,7 +124,9 @@ pub(crate) fn synchronize(stamps: &mut [f64], offsets: &[ClockOffset]) -> Vec<Ra
             None => stamps.len(),
             Some(next) => {
                 let last = offsets[segment.end - 1];
-                let nearer = |stamp: &f64| (stamp - last.collected).abs() < (stamp - next.collected).abs();
+                let nearer = |stamp: &f64| {
+                    !is_time(*stamp) || (stamp - last.collected).abs() < (stamp - next.collected).abs()
+                };
                 start + stamps[start..].iter().take_while(|stamp| nearer(stamp)).count()
             }
         };

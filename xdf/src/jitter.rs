@@ -6,6 +6,7 @@ use core::ops::Range;
 
 use crate::clock::split;
 use crate::header::StreamHeader;
+use crate::survey::is_time;
 
 /// The stretches of a stream between breaks, and the rate within them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,15 +26,23 @@ pub(crate) fn remove(stamps: &mut [f64], header: &StreamHeader) -> Even {
         return Even { rate: if header.nominal_rate == 0.0 { 0.0 } else { rate(stamps) }, ..whole(stamps) };
     }
     let longest = BREAK_SECONDS.max(BREAK_SAMPLES * header.interval());
-    let breaks =
-        (1..stamps.len()).filter(|&at| (stamps[at] - stamps[at - 1]).abs() > longest).collect::<Vec<_>>();
+    let mut before = None;
+    let mut is_break = |&at: &usize| {
+        let stamp = Some(stamps[at]).filter(|stamp| is_time(*stamp));
+        let is_far =
+            stamp.zip(before).is_some_and(|(stamp, before): (f64, f64)| (stamp - before).abs() > longest);
+        before = stamp.or(before);
+        is_far
+    };
+    let breaks = (0..stamps.len()).filter(&mut is_break).collect::<Vec<_>>();
     let segments = split(stamps.len(), breaks.into_iter());
     let (mut intervals, mut seconds) = (0, 0.0);
     for segment in &segments {
         let stretch = &mut stamps[segment.clone()];
-        straighten(stretch);
-        intervals += stretch.len() - 1;
-        seconds += stretch[stretch.len() - 1] - stretch[0];
+        if straighten(stretch) {
+            intervals += stretch.len() - 1;
+            seconds += stretch[stretch.len() - 1] - stretch[0];
+        }
     }
     let rate = if intervals > 0 { intervals as f64 / seconds } else { 0.0 };
     Even { segments, rate }
@@ -58,14 +67,16 @@ fn rate(stamps: &[f64]) -> f64 {
     }
 }
 
-/// Replaces stamps by the least-squares line through them.
-fn straighten(stamps: &mut [f64]) {
+/// Replaces stamps by the least-squares line through those that are times; says whether there are any.
+fn straighten(stamps: &mut [f64]) -> bool {
+    let times = || stamps.iter().enumerate().filter(|(_, stamp)| is_time(**stamp));
+    let Some((_, &base)) = times().next() else { return false };
+    let count = times().count() as f64;
     // Around the middle, so that the sums stay small and exact.
-    let middle = (stamps.len() - 1) as f64 / 2.0;
-    let base = stamps[0];
-    let mean = stamps.iter().map(|stamp| stamp - base).sum::<f64>() / stamps.len() as f64;
+    let middle = times().map(|(at, _)| at as f64).sum::<f64>() / count;
+    let mean = times().map(|(_, stamp)| stamp - base).sum::<f64>() / count;
     let (mut products, mut squares) = (0.0, 0.0);
-    for (at, stamp) in stamps.iter().enumerate() {
+    for (at, stamp) in times() {
         let x = at as f64 - middle;
         products += x * (stamp - base - mean);
         squares += x * x;
@@ -74,6 +85,7 @@ fn straighten(stamps: &mut [f64]) {
     for (at, stamp) in stamps.iter_mut().enumerate() {
         *stamp = base + (mean + slope * (at as f64 - middle));
     }
+    true
 }
 
 /// A stretch ends where stamps jump by more than this and by more than [`BREAK_SAMPLES`]. Source: pyxdf.
@@ -104,6 +116,25 @@ mod tests {
         for (stamp, even) in stamps.iter().zip(&even) {
             assert!((stamp - even).abs() < 2e-5, "{stamp} {even}");
         }
+    }
+
+    #[test]
+    fn stamps_that_are_no_times_are_placed_on_the_line_of_the_others() {
+        let even: Vec<_> =
+            (0..2000).map(|n| 50.0 + n as f64 / 100.0 + if n < 1000 { 0.0 } else { 60.0 }).collect();
+        for odd in [f64::NAN, f64::INFINITY, 1e300] {
+            let mut stamps = even.clone();
+            [0, 1, 500, 999, 1000, 1999].iter().for_each(|at| stamps[*at] = odd);
+            let result = remove(&mut stamps, &header(100.0));
+            // Nothing tells to which stretch one between them belongs.
+            assert_eq!(result.segments, [0..1001, 1001..2000], "{odd}");
+            assert!((result.rate - 100.0).abs() < 1e-6, "{}", result.rate);
+            let is_near = |at: usize| at == 1000 || (stamps[at] - even[at]).abs() < 1e-6;
+            assert!((0..2000).all(is_near), "{odd}");
+        }
+        let mut stamps = [f64::NAN; 3];
+        assert_eq!(remove(&mut stamps, &header(100.0)).rate, 0.0);
+        assert!(stamps.iter().all(|stamp| stamp.is_nan()), "nothing tells when that was");
     }
 
     #[test]
