@@ -34,7 +34,7 @@ recorder's clock. A filter without delay keeps 0.8 of the lower half rate within
 half by 80 dB. Beside a gap, the last sample goes on until the filter's end. Gaps stay gaps.
 Whole numbers that fit are exact; what a format rounds is printed. No existing file is replaced.
 
-Exit code 0 if all is in the files, 1 if a stream was left out or the recording is damaged.")]
+Exit code 0 if all is in the files, 1 if a stream or some of its events were left out, or the recording is damaged.")]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["to", "bids"])))]
 pub(crate) struct Arguments {
     /// The recording.
