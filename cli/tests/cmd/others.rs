@@ -12,9 +12,9 @@ use crate::served::Running;
 use crate::tunnel::{at, enrol, found, join, share, wait_for};
 
 /// `nobody`: a user without a file or a right.
-const ANOTHER_USER: u32 = 65_534;
+pub(crate) const ANOTHER_USER: u32 = 65_534;
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let may = rustix::process::geteuid().is_root();
     if !may {
         eprintln!("skipped: only root can run a program as another user");
