@@ -42,18 +42,12 @@ pub(crate) fn write(
 /// Names the streams with events that no file has: a marker is at a sample, and there is none so early or so late.
 fn leave_outside(plan: &Plan, sinks: &[Option<Sink<'_>>], report: &mut Report) {
     let is_held = |event: &Event| sinks.iter().flatten().any(|sink| sink.grid.place(event.at).is_some());
-    for stream in &plan.streams {
-        let own = plan.events.iter().filter(|event| event.stream == stream.header.id);
-        let count = own.filter(|event| !is_held(event)).count() as u64;
-        if count > 0 {
-            let why = format!(
-                "{count} of its events came before the first sample or after the last; --to edf, nwb, mcap or csv keeps \
-                 them"
-            );
-            report.leave(&stream.header.name, &why);
-            report.events -= count;
-        }
-    }
+    let why = |count| {
+        format!(
+            "{count} of its events came before the first sample or after the last; --to edf, nwb, mcap or csv keeps them"
+        )
+    };
+    report.events -= report.leave_events(plan, |event| !is_held(event), why) as u64;
 }
 
 /// Writes one stream, with all events.

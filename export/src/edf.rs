@@ -58,14 +58,8 @@ pub(crate) fn write(
         let written = sink.finish()?;
         report.files.push(written);
     }
-    for stream in &plan.streams {
-        let own = plan.events.iter().filter(|event| event.stream == stream.header.id);
-        let count = own.filter(|event| annotation::is_cut(&event.text)).count();
-        if count > 0 {
-            let why = format!("the text of {count} of its events is cut to {TEXT_CHARS_MAX} characters");
-            report.leave(&stream.header.name, &why);
-        }
-    }
+    let why = |count| format!("the text of {count} of its events is cut to {TEXT_CHARS_MAX} characters");
+    report.leave_events(plan, |event| annotation::is_cut(&event.text), why);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Plan, Stream};
+use crate::plan::{Event, Plan, Stream};
 
 /// What was exported.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +89,25 @@ impl Report {
             samples: stream.samples,
             ..Written::default()
         }));
+    }
+
+    /// Names each stream with events of which `is_left` holds; `why` has their number. Returns how many there are in all.
+    pub(crate) fn leave_events(
+        &mut self,
+        plan: &Plan,
+        is_left: impl Fn(&Event) -> bool,
+        why: impl Fn(usize) -> String,
+    ) -> usize {
+        let mut all = 0;
+        for stream in &plan.streams {
+            let own = plan.events.iter().filter(|event| event.stream == stream.header.id);
+            let count = own.filter(|event| is_left(event)).count();
+            if count > 0 {
+                self.leave(&stream.header.name, &why(count));
+                all += count;
+            }
+        }
+        all
     }
 
     pub(crate) fn leave(&mut self, stream: &str, why: &str) {

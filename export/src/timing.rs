@@ -1,8 +1,6 @@
 //! When each sample was, on the recorder's clock: the offsets applied, and the stamps of even stretches evened out.
 
-use schwann_xdf::{
-    ANOTHER_CLOCK, ClockMap, ClockOffset, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK, StreamHeader,
-};
+use schwann_xdf::{ANOTHER_CLOCK, ClockMap, ClockOffset, GAP_PERIODS, GAP_SECONDS, StreamHeader, uncrowd};
 
 /// When the samples of a stream were.
 #[derive(Clone, Debug)]
@@ -102,7 +100,7 @@ impl Learner {
 
     fn take_one(&mut self, stamp: f64, longest: f64) {
         let seconds = stamp - self.last;
-        let missed = seconds - self.uncrowd(seconds);
+        let missed = seconds - uncrowd(&mut self.crowded, seconds, self.interval);
         // Written so that a stamp that is no number breaks, too.
         let goes_on = self.line.count > 0 && missed <= longest && seconds >= -ANOTHER_CLOCK;
         if !goes_on {
@@ -118,16 +116,6 @@ impl Learner {
         self.line.take(stamp);
         self.last = stamp;
         self.count += 1;
-    }
-
-    /// The seconds of a step that belong to the block before it, as [`Survey`](schwann_xdf::Survey) judges gaps.
-    fn uncrowd(&mut self, seconds: f64) -> f64 {
-        if seconds < HALF * self.interval {
-            self.crowded += self.interval - seconds;
-        } else if seconds > LEFT_OUT_PERIODS * self.interval {
-            return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK);
-        }
-        0.0
     }
 
     /// How many samples there were.
@@ -189,9 +177,8 @@ impl Stamper {
     }
 }
 
-/// A step of more periods than this leaves a sample out; of fewer than [`HALF`], it is within a block.
+/// A step of more periods than this leaves a sample out.
 const LEFT_OUT_PERIODS: f64 = 1.5;
-const HALF: f64 = 0.5;
 /// Stamps that jump more often have no even stretches worth the name.
 const STRETCHES_MAX: usize = 100_000;
 

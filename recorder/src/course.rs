@@ -5,7 +5,7 @@
 
 use alloc::collections::VecDeque;
 
-use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK, is_time};
+use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, is_time, uncrowd};
 
 use super::timing::StampCourse;
 
@@ -124,7 +124,8 @@ impl Course {
         if seconds < -ANOTHER_CLOCK {
             self.forget_rate();
         }
-        let seconds_missed = seconds - self.uncrowd(seconds);
+        let crowded = if period > 0.0 { uncrowd(&mut self.crowded, seconds, period) } else { 0.0 };
+        let seconds_missed = seconds - crowded;
         let is_gap = self.gap_from.is_some_and(|gap_from| seconds_missed > gap_from);
         if !is_gap {
             self.step = self.step.max(seconds);
@@ -134,24 +135,6 @@ impl Course {
         self.gap_count += 1;
         self.missing += missing;
         Step::Missing(Gap { from: before, to: stamp, missing })
-    }
-
-    /// The seconds of a step that belong to the block before it.
-    ///
-    /// Some senders stamp all samples of a block alike, when they have it. The step to the next block is then as long
-    /// as the block, and nothing is missing.
-    fn uncrowd(&mut self, seconds: f64) -> f64 {
-        if self.nominal_rate <= 0.0 {
-            return 0.0;
-        }
-        let period = 1.0 / self.nominal_rate;
-        match seconds {
-            s if s < -ANOTHER_CLOCK => self.crowded = 0.0,
-            s if s < 0.5 * period => self.crowded += period - s,
-            s if s > 1.5 * period => return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK),
-            _ => {}
-        }
-        0.0
     }
 
     /// Notes where the stream is now, for its rate: after all samples that came together.

@@ -73,7 +73,7 @@ fn straighten(stamps: &mut [f64]) -> bool {
     let Some((_, &base)) = times().next() else { return false };
     let count = times().count() as f64;
     // Around the middle, so that the sums stay small and exact.
-    let middle = times().map(|(at, _)| at as f64).sum::<f64>() / count;
+    let middle = times().map(|(at, _)| at).sum::<usize>() as f64 / count;
     let mean = times().map(|(_, stamp)| stamp - base).sum::<f64>() / count;
     let (mut products, mut squares) = (0.0, 0.0);
     for (at, stamp) in times() {

@@ -246,12 +246,14 @@ impl Tally {
                 continue;
             };
             let seconds = stamp - before;
+            let period = self.survey.header.interval();
+            let step = seconds - unplaced as f64 * period;
             let block = self.crowded;
-            let crowded = self.uncrowd(seconds);
+            let crowded = uncrowd(&mut self.crowded, step, period);
             if crowded > 0.0 {
                 self.timing.block(block);
             }
-            let missed = seconds - crowded - unplaced as f64 * self.survey.header.interval();
+            let missed = step - crowded;
             let is_gap = rate > 0.0 && missed > longest;
             match is_gap || seconds < 0.0 || unplaced > 0 {
                 true => self.timing.jump(stamp, measured),
@@ -267,21 +269,6 @@ impl Tally {
                 self.seconds += seconds;
             }
         }
-    }
-
-    /// The seconds of a step that belong to the block before it.
-    ///
-    /// Some senders stamp all samples of a block alike. The step to the next block is then as long as
-    /// the block, and nothing is missing.
-    fn uncrowd(&mut self, seconds: f64) -> f64 {
-        let period = self.survey.header.interval();
-        match seconds {
-            s if s < -ANOTHER_CLOCK => self.crowded = 0.0,
-            s if s < 0.5 * period => self.crowded += period - s,
-            s if s > 1.5 * period => return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK),
-            _ => {}
-        }
-        0.0
     }
 
     /// A clock that was set ahead leaves a step in the stamps like a gap, but nothing is missing there.
@@ -358,6 +345,23 @@ fn quality(offsets: &[ClockOffset], last: &ClockOffset) -> ClockQuality {
     }
 }
 
+/// Returns the seconds of a step that belong to the block before it. `crowded` has, from one step to the next, the seconds that
+/// samples of one block are stamped too close together.
+///
+/// Some senders stamp all samples of a block alike, when they have it. The step to the next block is then as long as the
+/// block, and nothing is missing.
+///
+/// - Units: seconds.
+pub fn uncrowd(crowded: &mut f64, step: f64, period: f64) -> f64 {
+    match step {
+        s if s < -ANOTHER_CLOCK => *crowded = 0.0,
+        s if s < 0.5 * period => *crowded += period - s,
+        s if s > 1.5 * period => return core::mem::take(crowded).min(LONGEST_BLOCK),
+        _ => {}
+    }
+    0.0
+}
+
 /// Says whether a stamp, in seconds, is a time on any clock: a number, and not beyond what clocks count.
 #[must_use]
 pub fn is_time(stamp: f64) -> bool {
@@ -370,7 +374,7 @@ pub const GAP_SECONDS: f64 = 0.1;
 /// See [`GAP_SECONDS`]; in periods of the nominal rate.
 pub const GAP_PERIODS: f64 = 2.5;
 /// A longer block than this, in seconds, does not excuse a gap.
-pub const LONGEST_BLOCK: f64 = 2.0;
+const LONGEST_BLOCK: f64 = 2.0;
 /// Stamps that go back by more than this, in seconds, belong to another clock.
 pub const ANOTHER_CLOCK: f64 = 1.0;
 /// Picoseconds since 1970 are fewer.

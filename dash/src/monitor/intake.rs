@@ -70,7 +70,7 @@ impl Monitor {
             if state.gauge.add(stamp) == Continuity::Broken {
                 views.iter_mut().for_each(|view| view.interrupt());
             }
-            // It has no place on an axis of time.
+            // A sample without a time has no place on the axis.
             if !is_time(stamp) {
                 continue;
             }
@@ -94,7 +94,7 @@ impl Monitor {
                 batch.texts.get(row).cloned().or_else(|| {
                     chain::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
                 });
-            // An event without a time is shown where it came.
+            // An event without a time is shown at the time when it came.
             let time = if is_time(stamp) { stamp + offset } else { local_clock() };
             self.markers.add(Marker { stream: self.id, time, text: text.unwrap_or_default() });
         }
@@ -117,7 +117,7 @@ mod tests {
     use crate::marker::Markers;
 
     #[test]
-    fn an_event_without_a_time_is_shown_where_it_came() {
+    fn an_event_without_a_time_is_shown_when_it_came() {
         let (markers, before) = (Arc::<Markers>::default(), local_clock());
         let info =
             StreamInfo::new("Odd", "Markers", 1, 0.0, ChannelFormat::String, "odd").expect("a description");

@@ -162,8 +162,8 @@ const KINDS: [(&str, Kind, f64); 15] = [
 pub(super) const HELP: &str = "\
 Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
 step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
-jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF, invalid=ONE-OF and twin do as they say. no-offsets leaves the clock unmeasured
-in a recording.";
+jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF and twin do as they say. invalid=ONE-OF stamps by what is no time.
+no-offsets leaves the clock unmeasured in a recording.";
 
 #[cfg(test)]
 mod tests {
