@@ -13,6 +13,12 @@ import websocket
 FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
          "--disable-component-update --disable-sync --remote-debugging-port=0 --remote-allow-origins=*").split()
 
+LEAVING = {"Inspected target navigated or closed", "Execution context was destroyed."}
+
+
+class PageLeft(RuntimeError):
+    """The browser went to another page before it could answer."""
+
 
 class Page:
     """One page in a browser of its own, with a new profile."""
@@ -40,7 +46,7 @@ class Page:
             message = json.loads(self.socket.recv())
             if message.get("id") == self.number:
                 if "error" in message:
-                    raise RuntimeError(f"{method}: {message['error']}")
+                    raise (PageLeft if message["error"]["message"] in LEAVING else RuntimeError)(f"{method}: {message['error']}")
                 return message["result"]
             self.take_event(message)
 
@@ -72,9 +78,16 @@ class Page:
                   **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
+    def value_once_there(self, expression: str):
+        """The value; None while the browser goes from one page to the next."""
+        try:
+            return self.value(expression)
+        except PageLeft:
+            return None
+
     def wait(self, expression: str, what: str, seconds: float = 60):
         try:
-            return wait_for(lambda: self.value(expression), what, seconds)
+            return wait_for(lambda: self.value_once_there(expression), what, seconds)
         except SystemExit:
             print("the page said:", self.value("document.body?.innerText"), *self.problems, sep="\n")
             raise
