@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -90,6 +91,17 @@ class RecordedStream:
         return self._native.effective_rate
 
     @property
+    def invalid_stamps(self) -> int:
+        """How many samples were recorded with a stamp that is no time, such as NaN. With `dejitter`, those of a stream with a
+        rate lie on the line of the others."""
+        return self._native.invalid_stamps
+
+    @property
+    def corrupt_samples(self) -> int:
+        """How many samples at the end were left out, as by pyxdf: what an outlet that was destroyed may leave."""
+        return self._native.corrupt_samples
+
+    @property
     def gaps(self) -> list[Gap]:
         """The breaks between its segments."""
         joints = [segment.start for segment in self.segments[1:]]
@@ -120,6 +132,11 @@ class RecordedStream:
     def _description(self) -> ElementTree.Element:
         return desc_of(self._native.header, self.name)
 
+    @property
+    def is_events(self) -> bool:
+        """Whether its samples are events: texts, or single numbers without a rate."""
+        return self.format == "string" or (self.rate == 0 and self._native.channel_count == 1)
+
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a column per channel, indexed by time in seconds. Needs pandas."""
         pandas = _optional("pandas")
@@ -132,7 +149,10 @@ class RecordedStream:
 
     def __repr__(self) -> str:
         rate = f"{self.rate:g} Hz" if self.rate else "irregular"
-        return f"<RecordedStream {self.name}, {self.type}, {len(self)} samples × {self.data.shape[1]} channels, {rate}>"
+        odd = [f", {self.invalid_stamps} with a stamp that is no time"] if self.invalid_stamps else []
+        odd += [f", without {self.corrupt_samples} corrupt ones at the end"] if self.corrupt_samples else []
+        size = f"{len(self)} samples × {self.data.shape[1]} channels, {rate}"
+        return f"<RecordedStream {self.name}, {self.type}, {size}{''.join(odd)}>"
 
 
 class Recording:
@@ -164,9 +184,11 @@ class Recording:
         return len(self.streams)
 
     def to_mne(self, name: str | int) -> Any:
-        """One stream of numbers as an `mne.io.RawArray`, in volts, with the other streams' markers as annotations. Needs mne.
+        """One stream of numbers as an `mne.io.RawArray`, in volts, with the other streams' events as annotations. Needs mne.
 
         Values in `V`, `mV` and `µV` are converted to volts; others stay as they are. A gap is annotated as `EDGE boundary`.
+        Events are texts, and single numbers without a rate, as in `schwann export`. MNE has no place for events before the
+        first sample and after the last: a warning counts them.
         """
         mne = _optional("mne")
 
@@ -179,16 +201,26 @@ class Recording:
         kinds = [channel.type.lower() if channel.type.lower() in _MNE_TYPES else "misc" for channel in stream.channels]
         raw = mne.io.RawArray((stream.data * scales).T, mne.create_info(labels, rate, kinds), verbose="warning")
         marks = [(gap.row / rate, "EDGE boundary") for gap in stream.gaps]
+        left_out = 0
         for other in self.streams:
-            if other.format == "string":
+            if other is not stream and other.is_events:
                 rows = np.interp(other.times, stream.times, np.arange(len(stream)), np.nan, np.nan)
-                marks += [(row / rate, text) for row, (text, *_) in zip(rows, other.data) if np.isfinite(row)]
+                marks += [(row / rate, _event_text(values)) for row, values in zip(rows, other.data) if np.isfinite(row)]
+                left_out += np.count_nonzero(~np.isfinite(rows))
+        if left_out:
+            outside = f"before the first sample of {stream.name!r} or after its last"
+            warnings.warn(f"{left_out} events {outside} are not in the annotations.", stacklevel=2)
         onsets, texts = [onset for onset, _ in marks], [text for _, text in marks]
         raw.set_annotations(mne.Annotations(onsets, np.zeros(len(onsets)), texts), verbose="warning")
         return raw
 
     def __repr__(self) -> str:
         return "\n".join([f"<Recording of {len(self)} streams>", *(f"  {stream!r}" for stream in self.streams), *self.damage])
+
+
+def _event_text(values: NDArray[Any]) -> str:
+    """A sample of an event stream in one line, as `schwann export` writes it."""
+    return "\t".join(np.format_float_positional(value, trim="-") if isinstance(value, np.floating) else str(value) for value in values)
 
 
 def _optional(name: str) -> Any:

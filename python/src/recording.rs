@@ -33,6 +33,8 @@ pub(crate) struct Recorded {
     clock_offsets: Vec<(f64, f64)>,
     segments: Vec<(usize, usize)>,
     clock_segments: Vec<(usize, usize)>,
+    invalid_stamps: usize,
+    corrupt_samples: usize,
 }
 
 /// Reads the recording at `path`: its header, its streams, and sentences on what is damaged. A sealed one is opened with the
@@ -96,6 +98,8 @@ fn recorded(py: Python<'_>, stream: RecordedStream) -> PyResult<Recorded> {
         clock_offsets: stream.clock_offsets.iter().map(|one| (one.collected, one.offset)).collect(),
         segments: pairs(stream.segments),
         clock_segments: pairs(stream.clock_segments),
+        invalid_stamps: stream.invalid_stamps,
+        corrupt_samples: stream.corrupt_samples,
     })
 }
 

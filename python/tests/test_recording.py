@@ -173,10 +173,27 @@ def test_streams_gaps_and_descriptions_are_explicit(recording: pathlib.Path) -> 
     assert "1200 samples × 2 channels, 100 Hz" in repr(read)
 
 
+def test_it_says_which_samples_have_no_time_and_which_are_left_out(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "odd.xdf"
+    rows = [struct.pack("<f", number) for number in range(5)]
+    content = b"XDF:" + header(1, "Odd", 1, "float32", 100, "EEG") + samples(1, [1.0, 1.01, float("nan"), 1.03, 9.0], rows)
+    for collected, offset in [(1.0, 0.5), (2.0, 0.5), (60.0, -90000.0)]:
+        content += chunk(4, struct.pack("<Idd", 1, collected, offset))
+    content += chunk(6, struct.pack("<I", 1) + b"<info><sample_count>4</sample_count></info>")
+    path.write_bytes(content)
+    odd = schwann.read_xdf(path)["Odd"]
+    assert (odd.invalid_stamps, odd.corrupt_samples, odd.data.ravel().tolist()) == (1, 1, [0, 1, 2, 3])
+    np.testing.assert_allclose(odd.times, [1.5, 1.51, 1.52, 1.53], atol=1e-9)
+    assert "1 with a stamp that is no time, without 1 corrupt ones at the end" in repr(odd)
+    odd = schwann.read_xdf(path, synchronize=False, dejitter=False)["Odd"]
+    assert (odd.invalid_stamps, odd.corrupt_samples, len(odd)) == (1, 0, 5) and np.isnan(odd.times[2])
+
+
 def test_mne_and_pandas_get_what_they_need(recording: pathlib.Path) -> None:
     read = schwann.read_xdf(recording)
     mne = pytest.importorskip("mne")
-    raw = read.to_mne("Cap")
+    with pytest.warns(UserWarning, match="2 events before the first sample of 'Cap' or after its last"):
+        raw = read.to_mne("Cap")
     assert raw.ch_names == ["A", "B"] and raw.get_channel_types() == ["eeg", "eeg"]
     np.testing.assert_allclose(raw.get_data()[0], np.arange(1200) * 1e-6)
     # The recorder's clock is a hundred seconds ahead of the cap's; markers were stamped by the recorder's.
@@ -186,6 +203,11 @@ def test_mne_and_pandas_get_what_they_need(recording: pathlib.Path) -> None:
     assert marks["go"] == pytest.approx(1.0, abs=0.02) and marks["\u00fc"] == pytest.approx(6.0, abs=0.02)
     with pytest.raises(schwann.ArgumentError, match="no rate"):
         read.to_mne("Go")
+    # Triggers that are numbers are events, too.
+    triggers = header(3, "Triggers", 1, "float32", 0, "Markers") + samples(3, [5002.0], [struct.pack("<f", 0.1)])
+    recording.write_bytes(recording.read_bytes() + triggers)
+    raw = schwann.read_xdf(recording, synchronize=False).to_mne("Cap")
+    assert {"0.1", "go"} < {str(one["description"]) for one in raw.annotations}
     pandas = pytest.importorskip("pandas")
     table = read["Cap"].to_pandas()
     assert isinstance(table, pandas.DataFrame) and list(table.columns) == ["A", "B"] and len(table) == 1200

@@ -8,6 +8,7 @@ use crate::header::{StreamFooter, StreamHeader};
 use crate::jitter;
 use crate::reader::{Damage, Event, ReadError, Reader};
 use crate::source::Location;
+use crate::survey::is_time;
 use crate::values::Values;
 
 /// A recording in memory.
@@ -42,6 +43,11 @@ pub struct RecordedStream {
     pub clock_segments: Vec<Range<usize>>,
     /// The rate within the segments, in hertz; 0 if unknown or irregular.
     pub effective_rate: f64,
+    /// Samples that were recorded with a stamp that is no time (see [`is_time`]). Unless stamps are left as they are, those of a
+    /// stream with a rate are placed on the line of the others.
+    pub invalid_stamps: usize,
+    /// Samples of the file that are not here, since an outlet that was destroyed left them beyond the footer's count.
+    pub corrupt_samples: usize,
 }
 
 /// The clock of the stamps.
@@ -137,6 +143,8 @@ impl RecordedStream {
             segments: Vec::new(),
             clock_segments: Vec::new(),
             effective_rate: 0.0,
+            invalid_stamps: 0,
+            corrupt_samples: 0,
         }
     }
 
@@ -145,6 +153,7 @@ impl RecordedStream {
             self.drop_corrupt_end();
             self.clock_segments = synchronize(&mut self.stamps, &self.clock_offsets);
         }
+        self.invalid_stamps = self.stamps.iter().filter(|stamp| !is_time(**stamp)).count();
         let even = match jitter {
             Jitter::AsRecorded => jitter::keep(&self.stamps, &self.header),
             Jitter::Removed => jitter::remove(&mut self.stamps, &self.header),
@@ -162,6 +171,7 @@ impl RecordedStream {
         };
         if last_is_corrupt(&self.clock_offsets) {
             self.clock_offsets.pop();
+            self.corrupt_samples = self.stamps.len() - count;
             self.stamps.truncate(count);
             self.values.truncate(count * self.header.channel_count);
         }
