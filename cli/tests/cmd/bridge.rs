@@ -171,7 +171,8 @@ fn a_published_buffer_is_a_stream_of_the_same_samples_with_events_at_their_stamp
         let number: f32 = text.strip_prefix("count:").expect("an event").parse().expect("a number");
         let Some(stamp_of_sample) = samples.stamps.get((number - first) as usize) else { continue };
         if number >= first {
-            assert_eq!(stamp, stamp_of_sample, "event {text}");
+            // Stamps within a chunk follow from one of them, so they are rounded in another way.
+            assert!((stamp - stamp_of_sample).abs() < 1e-9, "event {text}: {stamp}, {stamp_of_sample}");
             compared += 1;
         }
     }

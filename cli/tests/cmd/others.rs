@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use schwann_fieldtrip::wire::{DataType, Header};
 
-use crate::harness::Lab;
+use crate::harness::{self, Lab};
 use crate::served::Running;
 use crate::tunnel::{at, enrol, found, join, share, wait_for};
 
@@ -114,7 +114,11 @@ fn recordings_of_a_lab_with_keys_are_their_owners_alone() {
     run(&["demo", "--seconds", "1", "--no-dash", "-o", "demo.xdf"]);
     assert_eq!(mode("demo.xdf"), 0o600);
     let _amplifier = background(&lab, &["fake", "eeg:2@250"]);
-    run(&["record", "-o", "session.xdf", "--seconds", "1", "--require", "EEG", "--wait", "60"]);
+    let record = ["record", "-o", "session.xdf", "--json", "--require", "EEG", "--wait", "60"];
+    let mut recorder = harness::Running::of(at(&lab, "meg", &record));
+    recorder.wait_for(|line| harness::samples(line, "Fake eeg:2@250") > 100);
+    let (code, rest) = recorder.interrupt();
+    assert_eq!(code, Some(0), "{rest}");
     assert_eq!(mode("session.xdf"), 0o600);
     run(&["repair", "session.xdf", "-o", "repaired.xdf"]);
     assert_eq!(mode("repaired.xdf"), 0o600);
