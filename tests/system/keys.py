@@ -280,7 +280,7 @@ def states(machine: Machine) -> dict[str, str]:
 @case
 def a_command_that_was_killed_goes_on_where_it_is_run_again():
     for step, machine in killed_at_each_step(lambda step: Machine(SCRATCH / f"killed-init{step}"), ("init",)):
-        assert "`schwann keys init` founds one" in machine.keys("status").stdout, step
+        assert "`schwann keys init` creates one" in machine.keys("status").stdout, step
         machine.does("init")
         assert "in force   require" in machine.does("status"), step
     for step, machine in killed_at_each_step(lambda step: lab(f"killed-revoke{step}"), ("revoke", "EEG room")):

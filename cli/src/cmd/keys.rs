@@ -27,6 +27,7 @@ pub(crate) mod keyring;
 mod machine;
 mod passphrase;
 mod pin;
+mod places;
 mod plain;
 pub(crate) mod renew;
 mod revoke;
@@ -78,7 +79,7 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Found a lab, and make this machine its first member.
+    /// Create a lab, and make this machine its first member.
     Init {
         /// What people call this machine.
         #[arg(long, default_value = "first machine")]
@@ -121,8 +122,8 @@ enum Action {
         /// post-quantum exchange.
         #[arg(long)]
         device: bool,
-        /// The device is a microcontroller that cannot be talked to: make its key here, and write what belongs into its
-        /// key store to this file, to be flashed.
+        /// The device is a microcontroller without a serial line. Make its key here, and write the image of its
+        /// key store to this file, which you flash.
         #[arg(long, value_name = "FILE")]
         image: Option<PathBuf>,
         #[command(flatten)]
@@ -145,7 +146,7 @@ enum Action {
         /// The file.
         file: PathBuf,
     },
-    /// Put a device out: withdraw every certificate of its key.
+    /// Revoke a device: revoke every certificate of its key.
     Revoke {
         /// The device's name, or the number of one of its certificates; `schwann keys issued` lists both.
         #[arg(value_name = "NAME|SERIAL")]
@@ -163,7 +164,7 @@ enum Action {
         #[arg(long, requires = "serve", default_value_t = 365, value_parser = clap::value_parser!(u64).range(31..=MOST_DAYS))]
         days: u64,
     },
-    /// Give this machine a new key, and withdraw its old one; on another machine than the lab's, by six words.
+    /// Give this machine a new key, and revoke its old one. Machines without the lab's authority need six words for it.
     Rotate {
         /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
         #[arg(long, value_name = "PLACE")]
@@ -191,7 +192,7 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         export: Option<PathBuf>,
     },
-    /// Let plain streams of others in, which the lab hides otherwise; by name, source id and computer.
+    /// Admit plain streams, which the lab otherwise hides; each by its name, source id and computer.
     Admit {
         /// The stream: its name, type, source id, or a condition; all plain streams if none is given.
         #[arg(value_name = "STREAM")]
@@ -200,7 +201,7 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
-    /// Take a stream from nothing but the device that sends it now.
+    /// Accept a stream only from the device that sends it now.
     Pin {
         /// The stream: its name, type, source id, or a condition.
         #[arg(value_name = "STREAM")]
@@ -302,7 +303,7 @@ impl Keys {
         match self.path(LAB).exists() {
             true => Ok(()),
             false => Err(failed(
-                "this machine is in no lab; `schwann keys join` joins one, `schwann keys init` founds one",
+                "this machine is in no lab; `schwann keys join` joins one, `schwann keys init` creates one",
             )),
         }
     }
@@ -345,8 +346,11 @@ impl Keys {
 }
 
 fn device_name(name: &str) -> Result<DeviceName, Problem> {
-    DeviceName::new(name)
-        .ok_or_else(|| Problem::Failed(format!("{name:?} is too long or too odd for a device's name")))
+    DeviceName::new(name).ok_or_else(|| {
+        Problem::Failed(format!(
+            "{name:?} cannot be a device's name: give it 1 to 48 bytes without control characters"
+        ))
+    })
 }
 
 /// Refuses to write to a file that is there.

@@ -166,3 +166,87 @@ fn a_program_with_rights_of_its_own_believes_neither_the_environment_nor_the_fol
 /// A user who owns nothing.
 #[cfg(unix)]
 const NOBODY: u32 = 65_534;
+
+#[test]
+fn a_key_that_cannot_be_seen_ends_no_sealing() {
+    let machine = Machine::new("unseen", "machine");
+    machine.says(&["init", "--unprotected"]);
+    let status = |folder: &Path| {
+        let output = finish(machine.command(&["status"]).env("SCHWANN_KEYS", folder), "");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (key, away) = (machine.0.join("device.key"), machine.0.join("away"));
+    std::fs::rename(&key, &away).expect("a move");
+    let (code, out) = status(&machine.0);
+    assert!(code == Some(1) && out.contains("it is missing, although this computer is in a lab"), "{out}");
+    std::fs::rename(&away, &key).expect("a move");
+    assert_eq!(status(&machine.0).0, Some(0));
+    let (code, out) = status(&key);
+    assert!(code == Some(1) && out.contains("it is no folder"), "{out}");
+    #[cfg(unix)]
+    {
+        let link = machine.0.join("link");
+        std::os::unix::fs::symlink(machine.0.join("nowhere"), &link).expect("a link");
+        let (code, out) = status(&link);
+        assert!(code == Some(1) && out.contains("a link to nowhere"), "{out}");
+    }
+}
+
+#[test]
+fn what_a_lab_is_made_of_is_not_replaced_when_a_part_of_it_is_gone() {
+    let machine = Machine::new("parts", "machine");
+    machine.says(&["init", "--unprotected"]);
+    let other = Machine::new("parts", "other");
+    other.says(&["init", "--unprotected"]);
+    let bundle = path(&other, "lab.bundle");
+    other.says(&["export", &bundle]);
+    let (lab, away) = (machine.0.join("lab.public"), machine.0.join("away"));
+    std::fs::rename(&lab, &away).expect("a move");
+    for arguments in [&["init", "--unprotected"][..], &["import", &bundle]] {
+        let complaint = machine.complains(arguments, "");
+        assert!(complaint.contains("lab.public is missing"), "{arguments:?}: {complaint}");
+    }
+    std::fs::rename(&away, &lab).expect("a move");
+    assert_eq!(machine.keys(&["status"]).status.code(), Some(0), "nothing was replaced");
+    // A key that waits for its certificate stays, too.
+    let third = Machine::new("parts", "third");
+    let request = next_argument(&third.says(&["new-device", "third", "--unprotected"]), "schwann keys issue");
+    assert!(
+        third.complains(&["init", "--unprotected"], "").contains("has a key for another lab's certificate")
+    );
+    assert!(third.complains(&["import", &bundle], "").contains("has a key of its own"));
+    third.says_to(&["trust"], &machine.says(&["issue", &request]));
+}
+
+#[test]
+fn no_number_of_a_certificate_is_given_twice() {
+    let machine = Machine::new("serials", "machine");
+    machine.says(&["init", "--unprotected"]);
+    for name in ["one", "two"] {
+        let device = Machine::new("serials", name);
+        let request =
+            next_argument(&device.says(&["new-device", name, "--unprotected"]), "schwann keys issue");
+        machine.says(&["issue", &request]);
+        // As if it was moved away, or its disk was damaged.
+        std::fs::remove_file(machine.0.join("authority.serial")).expect("a file");
+    }
+    let issued = machine.says(&["issued"]);
+    assert!(issued.contains("one") && issued.contains("two"), "{issued}");
+    machine.says(&["revoke", "two"]);
+    let issued = machine.says(&["issued"]);
+    let state =
+        |name: &str| issued.lines().find(|line| line.contains(name)).expect("a line").contains("revoked");
+    assert!(state(" two ") && !state(" one "), "{issued}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_key_that_was_opened_is_not_taken_for_the_one_in_its_place() {
+    let [machine, other] = ["machine", "other"].map(|name| Machine::new("stale", name));
+    [&machine, &other].map(|one| one.says(&["init"]));
+    machine.says(&["unlock"]);
+    let status = || String::from_utf8(machine.keys_locked(&["status"], "").stdout).expect("text");
+    assert!(status().contains("in force   require"), "{}", status());
+    copy(&other, &machine, "device.key");
+    assert!(status().contains("locked"), "{}", status());
+}

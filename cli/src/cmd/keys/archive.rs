@@ -45,8 +45,9 @@ impl Keys {
             return Err(failed("there is no key to install; one begins with age1"));
         }
         let before = archive_key().ok().flatten();
+        // Also if its public half is damaged or gone.
         if self.path(ARCHIVE_KEY).exists()
-            && before.is_some_and(|before| before.to_string() != key.to_string())
+            && before.is_none_or(|before| before.to_string() != key.to_string())
         {
             return Err(Problem::with(
                 self.path(ARCHIVE_KEY).display(),

@@ -145,13 +145,21 @@ impl Keys {
     pub(super) fn turn(&self) -> Result<File, Problem> {
         let file = File::open(self.path(AUTHORITY)).map_err(failed)?;
         file.lock().map_err(failed)?;
+        // `backup --move` may have taken it away meanwhile.
+        self.needs_authority()?;
         Ok(file)
     }
 
     /// The number of the last certificate issued here.
     pub(super) fn last_serial(&self) -> Result<u64, Problem> {
-        match std::fs::read_to_string(self.path(SERIAL)) {
-            Ok(text) => text.trim().parse().map_err(|_| damaged(&self.path(SERIAL))),
+        let path = self.path(SERIAL);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse().map_err(|_| damaged(&path)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Problem::with(path.display(), error))
+            }
+            // The file comes with the second certificate. If it was lost since, no number is given twice.
+            Err(_) if self.certificates(&self.lab()?)?.len() > 1 => lane(),
             Err(_) => Ok(1),
         }
     }
@@ -188,7 +196,18 @@ fn requested(request: &str) -> Result<(PublicKey, String), Problem> {
     })
 }
 
+/// A beginning for this machine's serials that is no other's, but by chance.
+pub(super) fn lane() -> Result<u64, Problem> {
+    let mut random = [0; 2];
+    getrandom::fill(&mut random).map_err(failed)?;
+    Ok(u64::from(u16::from_le_bytes(random) % LANES + 1) * LANE)
+}
+
 /// Room for the key store of a microcontroller, in bytes: one slot of flash.
 const KEY_STORE_LEN: usize = 4096;
+/// Serials of one machine that has the authority; another one begins elsewhere.
+const LANE: u64 = 1_000_000;
+/// Machines' beginnings to choose from.
+const LANES: u16 = 9_999;
 /// The number of the last certificate that was issued, beside the authority's key.
 pub(super) const SERIAL: &str = "authority.serial";

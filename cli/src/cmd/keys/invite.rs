@@ -14,6 +14,7 @@ use schwann_session::pairing::{Candidate, Invitation, PairingError, Screen, Word
 use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, Statement, SystemEntropy};
 
 use super::authority::Granted;
+use super::places::Places;
 use super::text::Membership;
 use super::wire::{self, Entrance, MESSAGE_TIMEOUT, PAIRING};
 use super::{Keys, failed, words};
@@ -42,14 +43,14 @@ struct Conversations {
     invitation: Arc<Mutex<Invitation>>,
     came: Sender<Came>,
     coming: Receiver<Came>,
-    open: Vec<(IpAddr, thread::JoinHandle<()>)>,
+    places: Places,
 }
 
 impl Conversations {
     /// None yet.
     fn about(invitation: Invitation) -> Self {
         let (came, coming) = channel();
-        Self { invitation: Arc::new(Mutex::new(invitation)), came, coming, open: Vec::new() }
+        Self { invitation: Arc::new(Mutex::new(invitation)), came, coming, places: Places::default() }
     }
 
     /// Waits for a device that knows the words, for `patience` at most.
@@ -74,17 +75,19 @@ impl Conversations {
 
     /// Begins one with each device that waits at the entrance, as far as there is room.
     fn take_in(&mut self, entrance: &mut Entrance) {
-        self.open.retain(|(_, conversation)| !conversation.is_finished());
         for _ in 0..AT_A_TIME {
-            if self.open.len() >= MOST {
+            if self.places.is_full() {
                 break;
             }
             let Some((link, from)) = entrance.next() else { break };
-            if self.open.iter().filter(|(ip, _)| *ip == from.ip()).count() < MOST_OF_ONE {
+            if let Some(place) = self.places.take(from.ip()) {
                 let (invitation, came) = (Arc::clone(&self.invitation), self.came.clone());
-                let converse = move || converse(link, &invitation, &came);
+                let converse = move || {
+                    let _place = place;
+                    converse(link, &invitation, &came);
+                };
                 // Without a thread the connection ends, and the device asks again.
-                self.open.extend(thread::Builder::new().spawn(converse).map(|thread| (from.ip(), thread)));
+                let _ = thread::Builder::new().spawn(converse);
             }
         }
     }
@@ -296,10 +299,6 @@ const DOCUMENTATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const DOCUMENTATION_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 /// Places that are shown; more would only be read by mistake.
 const MOST_PLACES: usize = 3;
-/// Conversations at the same time; more wait.
-const MOST: usize = 16;
-/// Those of one address; more are closed, so that a computer that asks all the time does not keep the others waiting.
-const MOST_OF_ONE: usize = 4;
 /// Connections that are taken before it is looked what came of others.
 const AT_A_TIME: usize = 256;
 /// Meanwhile the system keeps some hundred connections; those behind them try again after a second.

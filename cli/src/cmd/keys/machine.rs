@@ -28,10 +28,12 @@ impl Keys {
         let alone = alone(&self.folder).map_err(failed)?;
         // Another command may have founded one meanwhile.
         self.needs_no_lab()?;
+        store::write_private(&self.path(FOUNDING), b"").map_err(failed)?;
         store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
             .map_err(failed)?;
         self.record(&bundle.certificate)?;
         store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
+        std::fs::remove_file(self.path(FOUNDING)).map_err(failed)?;
         drop(alone);
         self.tell_founded(&bundle.lab, passphrase.is_some())?;
         super::plain::offer()?;
@@ -59,19 +61,31 @@ impl Keys {
     }
 
     fn needs_no_lab(&self) -> Result<(), Problem> {
-        match self.path(LAB).exists() {
-            true => Err(Problem::with(
-                self.folder.display(),
-                "a lab is installed here already; `schwann keys status` tells which",
-            )),
-            false => Ok(()),
-        }
+        let there = |name| self.path(name).exists();
+        let why = match (there(LAB), there(AUTHORITY), there(DEVICE_KEY)) {
+            (true, ..) => "a lab is installed here already; `schwann keys status` tells which",
+            // An earlier `init` was broken off: it had told no one of a lab.
+            _ if there(FOUNDING) => return Ok(()),
+            (_, true, _) => LAB_LOST,
+            (_, _, true) => {
+                "this machine has a key for another lab's certificate; `schwann keys trust` installs that; for a lab of its \
+                 own, put this folder away first"
+            }
+            _ => return Ok(()),
+        };
+        Err(Problem::with(self.folder.display(), why))
+    }
+
+    /// Whether a lab was founded here whose public key is gone.
+    fn has_lost_lab(&self) -> bool {
+        !self.path(LAB).exists() && self.path(AUTHORITY).exists() && !self.path(FOUNDING).exists()
     }
 
     pub(super) fn status(&self) -> Outcome {
         self.show()?;
         let mut weaknesses = weaknesses(&self.folder);
-        weaknesses.extend(self.forgotten_by_list()?);
+        // If it cannot be told, what cannot be read was said above.
+        weaknesses.extend(self.forgotten_by_list().unwrap_or_default());
         let mut out = io::stdout().lock();
         for weakness in &weaknesses {
             writeln!(out, "unsafe     {weakness}")?;
@@ -96,11 +110,17 @@ impl Keys {
         let mut out = io::stdout().lock();
         writeln!(out, "keys       {}", self.folder.display())?;
         match self.path(LAB).exists() {
-            true => self.put_lab(&mut out)?,
+            true => {
+                if let Err(problem) = self.put_lab(&mut out) {
+                    let next = "a command that was broken off goes on if it is run again";
+                    writeln!(out, "UNREADABLE {problem}; {next}")?;
+                }
+            }
+            false if self.has_lost_lab() => writeln!(out, "lab        {LAB_LOST}")?,
             false => {
                 writeln!(
                     out,
-                    "lab        none; `schwann keys init` founds one, `schwann keys join` joins one"
+                    "lab        none; `schwann keys init` creates one, `schwann keys join` joins one"
                 )?;
             }
         }
@@ -297,6 +317,11 @@ impl Keys {
         let (content, passphrase) = passphrase::opens("the file's passphrase", open)?;
         let bundle = Bundle::parse(&content).map_err(failed)?;
         let left = self.keep_authority(&bundle.lab)?;
+        if left.is_none() && self.own_key().is_some_and(|own| own != bundle.device.public()) {
+            let why =
+                "this machine has a key of its own, which the file would replace; put this folder away first";
+            return Err(Problem::with(self.folder.display(), why));
+        }
         let own = if self.unprotected { None } else { Some(passphrase.as_slice()) };
         store::install(&self.folder, &bundle, own).map_err(failed)?;
         left.inspect(|left| eprintln!("{left}"));
@@ -316,6 +341,9 @@ impl Keys {
     /// Refuses to let this machine join `lab` if that would leave the authority of another one behind. Returns what is to be
     /// said once it has joined, if it leaves another lab.
     pub(super) fn keep_authority(&self, lab: &Lab) -> Result<Option<String>, Problem> {
+        if self.has_lost_lab() {
+            return Err(Problem::with(self.folder.display(), LAB_LOST));
+        }
         let Some(other) = self.lab().ok().filter(|own| own.id() != lab.id()) else { return Ok(None) };
         if self.path(AUTHORITY).exists() {
             return Err(Problem::with(
@@ -332,6 +360,11 @@ impl Keys {
         if self.unprotected { Ok(None) } else { passphrase::fresh(what).map(Some) }
     }
 }
+
+const LAB_LOST: &str = "lab.public is missing beside the authority of a lab; put it back, or run `schwann keys recover` with the \
+                        lab's sheet; for another lab, put this folder away first";
+/// Beside the keys while a lab is being founded: if it stays, that was broken off.
+const FOUNDING: &str = "lab.founding";
 
 /// The keys of the machine on which a lab is founded.
 fn first_member(authority: &AuthorityKey, name: &str) -> Result<Bundle, Problem> {

@@ -49,7 +49,7 @@ fn explain(found: &[StreamInfo]) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "stream of an old device, sealed. Or a stream stays plain, and anybody can read it and send in its name."
+        "stream of an old device, sealed. Or a stream stays plain, and every program in the network can read and imitate it."
     )?;
     out.flush()
 }
@@ -73,7 +73,7 @@ pub(super) fn admit(chosen: Option<&Selector>, yes: bool) -> Outcome {
     }
     let mut exit = Exit::Found;
     for info in &found {
-        let question = "anybody can read it and send in its name. Admit it? [y/N] ";
+        let question = "every program in the network can read and imitate it. Admit it? [y/N] ";
         if yes || confirm(&format!("{} is plain: {question}", title(info)))? {
             admit_one(info)?;
             exit = Exit::Good;

@@ -11,14 +11,17 @@ use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use schwann::security::keys::alone;
 use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY};
 use schwann_session::keystore::Kind;
 use schwann_session::renewal::{self, AHEAD, ANSWER, Declined};
 use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, Statement, SystemEntropy, UnixSeconds};
 
+use super::places::Places;
 use super::wire::{self, CONNECT_TIMEOUT, Entrance, MESSAGE_TIMEOUT, RENEWAL};
 use super::{DAY, Keys, OWN_DAYS, device_of, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
@@ -44,15 +47,24 @@ impl Keys {
             let authority = self.authority()?;
             let _turn = self.turn()?;
             let certificate = self.prolong(&authority, &old.statement, OWN_DAYS)?;
-            return self.took(&certificate);
+            return self.took(&old, &certificate);
         }
         let key = device_of(&self.private(DEVICE_KEY, Kind::Device)?)?;
         let certificate = fetch(&key, &old, &lab, at)?;
-        self.took(&certificate)
+        self.took(&old, &certificate)
     }
 
-    fn took(&self, certificate: &Certificate) -> Outcome {
-        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)?;
+    /// Puts a certificate in the place of the one that it renews. Meanwhile another command may have given this device another key.
+    fn replace(&self, old: &Certificate, new: &Certificate) -> Result<(), Problem> {
+        let _alone = alone(&self.folder).map_err(failed)?;
+        if self.certificate()?.encode() != old.encode() {
+            return Err(failed("this device's certificate was replaced meanwhile; run this again"));
+        }
+        store::write_private(&self.path(CERTIFICATE), &new.encode()).map_err(failed)
+    }
+
+    fn took(&self, old: &Certificate, certificate: &Certificate) -> Outcome {
+        self.replace(old, certificate)?;
         let (serial, left) = (certificate.statement.serial, days_left(certificate));
         writeln!(
             io::stdout().lock(),
@@ -93,23 +105,49 @@ impl Keys {
             io::stdout().lock(),
             "Certificates are renewed from 30 days before they expire. Ctrl-C ends it."
         )?;
-        let mut told = String::new();
-        while !stop.is_raised() {
-            let Some((link, from)) = entrance.next() else {
-                stop.wait(LOOK_EVERY);
-                continue;
-            };
-            let Some(answer) = self.serve_one(link, &authority, days)? else { continue };
-            let what = sentence(&answer, from);
-            // A device that asks again and again fills no screen.
-            if what != told {
-                let mut out = io::stdout().lock();
-                writeln!(out, "{what}")?;
-                out.flush()?;
-                told = what;
+        let (told, mut places) = (Mutex::default(), Places::default());
+        thread::scope(|scope| {
+            while !stop.is_raised() {
+                let next = if places.is_full() { None } else { entrance.next() };
+                let Some((link, from)) = next else {
+                    stop.wait(LOOK_EVERY);
+                    continue;
+                };
+                let Some(place) = places.take(from.ip()) else { continue };
+                let (told, authority) = (&told, &authority);
+                let attend = move || {
+                    let _place = place;
+                    self.attend(link, from, authority, days, told);
+                };
+                // Without a thread the connection ends, and the device asks again.
+                let _ = thread::Builder::new().spawn_scoped(scope, attend);
             }
-        }
+        });
         Ok(Exit::Good)
+    }
+
+    /// Answers one request, and says what came of it. What goes wrong with it ends no other.
+    fn attend(
+        &self,
+        link: TcpStream,
+        from: SocketAddr,
+        authority: &AuthorityKey,
+        days: u64,
+        told: &Mutex<String>,
+    ) {
+        let what = match self.serve_one(link, authority, days) {
+            Ok(None) => return,
+            Ok(Some(answer)) => sentence(&answer, from),
+            Err(problem) => format!("{} got no certificate: {problem}", from.ip()),
+        };
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        // A device that asks again and again fills no screen.
+        if what != *told {
+            let mut out = io::stdout().lock();
+            // A screen that takes no more lines keeps no device from its certificate.
+            let _ = writeln!(out, "{what}").and_then(|()| out.flush());
+            *told = what;
+        }
     }
 
     /// Answers one request; a peer that sends anything else gets a reason. Nothing if the peer went away.
@@ -147,8 +185,8 @@ fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Res
     let places = wire::find(RENEWAL, at)?;
     if places.is_empty() {
         return Err(Problem::Failed(String::from(
-            "the lab's authority is not reached; run `schwann keys renew --serve` on its machine, or take the way of \
-             `schwann keys new-device`",
+            "the lab's authority does not answer; run `schwann keys renew --serve` on its machine, or renew without a \
+             network: `schwann keys new-device`",
         )));
     }
     let mut last = failed("no machine renews for this lab");
@@ -270,7 +308,7 @@ impl Keys {
         let (lab, old) = (self.lab()?, self.certificate()?);
         let seed = store::private(&self.path(DEVICE_KEY), Kind::Device).map_err(failed)?;
         let certificate = fetch(&device_of(&seed)?, &old, &lab, None)?;
-        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)
+        self.replace(&old, &certificate)
     }
 }
 

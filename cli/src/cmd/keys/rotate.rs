@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use schwann::security::keys::alone;
 use schwann::security::keys::store::{self, AUTHORITY, DEVICE_KEY};
 use schwann_session::keystore::{Bundle, Kind};
 use schwann_session::{AuthorityKey, DeviceKey, Roles, SystemEntropy};
@@ -29,6 +30,7 @@ impl Keys {
         self.revoke_with(&authority, &old.serial.to_string())?;
         {
             let _turn = self.turn()?;
+            let _alone = alone(&self.folder).map_err(failed)?;
             self.certify_self(&authority, old.name.as_str(), passphrase)?;
         }
         let key = device_of(&self.unlocked(passphrase)?)?.public();

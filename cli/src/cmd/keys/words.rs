@@ -47,7 +47,7 @@ pub(super) fn read(line: &str) -> Result<Typed, Problem> {
     match complete(words, PAIRING)? {
         Some(whole) => Ok(Typed { words: Words::new(&whole), place }),
         None => Err(Problem::Failed(String::from(
-            "these are fewer than six words; type all of the lab's machine",
+            "these are fewer than six words; type all six that the lab's machine shows",
         ))),
     }
 }
@@ -77,7 +77,7 @@ fn meant(typed: &str) -> Result<&'static str, Problem> {
     let only = begins.next().filter(|_| typed.len() >= SHORTEST && begins.next().is_none());
     whole.or(only).ok_or_else(|| {
         Problem::Failed(format!(
-            "{typed:?} is none of the words; compare it with where they are shown, and type them again"
+            "{typed:?} is not a word of the list; compare it with the other screen, and type all words again"
         ))
     })
 }

@@ -47,7 +47,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
         }
         Refusal::Revoked => {
             "`schwann keys issued` on the lab's machine tells which device is out; if that is to come back, it needs a new \
-             key: put its key folder away and run `schwann keys join` there"
+             key: run `schwann keys rotate` there if it is the lab's own machine, else put its key folder away and run `schwann \
+             keys join`"
         }
         Refusal::WrongDevice => {
             "it may be an impostor: `schwann keys issued` on the lab's machine lists the devices; if the stream has moved, \

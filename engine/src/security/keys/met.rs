@@ -77,8 +77,7 @@ pub fn read(folder: &Path) -> Vec<IpAddr> {
 
 /// Adds an address to the file.
 fn add(folder: &Path, ip: IpAddr) -> Result<(), TrustError> {
-    // Another program of this user may meet another member at the same moment: neither may undo the other's line.
-    let _held = std::fs::File::open(folder.join(LAB)).and_then(|file| file.lock().map(|()| file));
+    let _held = held(folder);
     let mut stored = read(folder);
     if stored.contains(&ip) {
         return Ok(());
@@ -87,10 +86,18 @@ fn add(folder: &Path, ip: IpAddr) -> Result<(), TrustError> {
     write(folder, &stored)
 }
 
+/// Keeps other programs of this user from the list: one that meets another member at the same moment may undo no line.
+fn held(folder: &Path) -> std::io::Result<std::fs::File> {
+    let file = std::fs::File::open(folder.join(LAB))?;
+    file.lock()?;
+    Ok(file)
+}
+
 /// Forgets an address; says whether it was remembered.
 ///
 /// - Errors: the file cannot be written.
 pub fn forget(folder: &Path, ip: IpAddr) -> Result<bool, TrustError> {
+    let _held = held(folder);
     let mut places = read(folder);
     let before = places.len();
     places.retain(|place| *place != ip);

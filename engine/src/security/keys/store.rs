@@ -25,9 +25,46 @@ pub fn folder() -> PathBuf {
         .unwrap_or_else(|| Path::new(sys::files::SYSTEM_SETTINGS).join("schwann"))
 }
 
-/// Whether this user has a key.
-pub(crate) fn is_installed() -> bool {
-    folder().join(DEVICE_KEY).exists()
+/// Whether this user has a key in `folder`.
+///
+/// - Errors: that cannot be told, or a member's key is gone. Neither may end sealing without a word.
+pub(crate) fn is_installed(folder: &Path) -> Result<bool, TrustError> {
+    let unseen = |reason: String| TrustError::File(folder.to_path_buf(), reason);
+    match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => {
+            return Err(unseen(String::from("it is no folder; name the one with your keys in SCHWANN_KEYS")));
+        }
+        Err(_) if folder.is_symlink() => {
+            return Err(unseen(String::from(
+                "it is a link to nowhere; mount what it leads to, or remove it",
+            )));
+        }
+        // Where no one said that there are keys, a home that is closed to this user is none of its own.
+        Err(error)
+            if error.kind() != ErrorKind::NotFound && environment::variable("SCHWANN_KEYS").is_some() =>
+        {
+            return Err(unseen(format!("it cannot be looked at: {error}")));
+        }
+        Err(_) => return Ok(false),
+    }
+    let is_there = |name| folder.join(name).try_exists();
+    let cannot = |error| {
+        unseen(format!(
+            "it cannot be looked into: {error}; make it yours, or name another folder in SCHWANN_KEYS"
+        ))
+    };
+    if is_there(DEVICE_KEY).map_err(cannot)? {
+        return Ok(true);
+    }
+    match is_there(CERTIFICATE).map_err(cannot)? || is_there(LAB).map_err(cannot)? {
+        false => Ok(false),
+        true => {
+            let reason = "it is missing, although this computer is in a lab; put it back, or move the folder away and run \
+                          `schwann keys join`";
+            Err(TrustError::File(folder.join(DEVICE_KEY), String::from(reason)))
+        }
+    }
 }
 
 /// Reads this device's membership.
@@ -74,7 +111,9 @@ fn certificate(folder: &Path) -> Result<Certificate, TrustError> {
 }
 
 fn mismatch(folder: &Path, error: CredentialsError) -> TrustError {
-    let reason = format!("{error}; run `schwann keys issue` for this device");
+    let reason = format!(
+        "{error}; run `schwann keys issue` for this device, or `schwann keys rotate` if it is the lab's own"
+    );
     TrustError::File(folder.join(CERTIFICATE), reason)
 }
 
@@ -106,7 +145,7 @@ pub fn private(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, TrustError
     if let Some(seed) = bytes.strip_prefix(UNPROTECTED) {
         return Ok(Zeroizing::new(seed.to_vec()));
     }
-    if let Some(seed) = unlocked(path) {
+    if let Some(seed) = unlocked(path, &bytes) {
         return Ok(seed);
     }
     if let Some(passphrase) = passphrase()? {
@@ -172,16 +211,26 @@ pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
 /// Where an unlocked key lies until the computer is switched off: in memory, for this user alone.
 fn unlocked_path(path: &Path) -> Option<PathBuf> {
     let memory = sys::files::memory_folder(environment::variable)?;
-    // One per key folder: the name follows from its path.
-    let name: String =
-        path.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    // One per key folder: the name is its path, with other letters in place of what no name may have.
+    let mut name = String::new();
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    for letter in path.to_string_lossy().chars() {
+        match letter {
+            '/' | '\\' => name.push('-'),
+            letter if letter.is_alphanumeric() || letter == '.' => name.push(letter),
+            letter => name.push_str(&format!("~{:x}", u32::from(letter))),
+        }
+    }
     Some(memory.join("schwann").join(name))
 }
 
-fn unlocked(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
+/// The key in the protected file at `path`, whose bytes these are, if it was opened. One that was opened before the file was
+/// replaced is another.
+fn unlocked(path: &Path, bytes: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let unlocked = unlocked_path(path)?;
     check_private(&unlocked).ok()?;
-    std::fs::read(unlocked).ok().map(Zeroizing::new)
+    let content = Zeroizing::new(std::fs::read(unlocked).ok()?);
+    content.strip_prefix(bytes).filter(|seed| !seed.is_empty()).map(|seed| Zeroizing::new(seed.to_vec()))
 }
 
 /// Keeps an opened key in memory for this user's programs, until the computer is switched off.
@@ -196,7 +245,10 @@ pub fn unlock(path: &Path, seed: &[u8]) -> Result<(), TrustError> {
         );
         TrustError::File(path.to_path_buf(), reason)
     };
-    write_private(&unlocked_path(path).ok_or_else(no_place)?, seed)
+    let place = unlocked_path(path).ok_or_else(no_place)?;
+    // Behind the protected bytes, which tell whether it is still this file's.
+    let content = Zeroizing::new([&read(path)?, seed].concat());
+    write_private(&place, &content)
 }
 
 /// Writes a private key, protected by a passphrase or, without one, by the file's mode alone.

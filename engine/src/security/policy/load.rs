@@ -13,7 +13,9 @@ use crate::security::keys::{TrustError, secrecy, store, weaknesses};
 /// - Errors: why streams cannot be sealed although they must be.
 pub(crate) fn load(config: &Config) -> Result<Trust, TrustError> {
     let folder = store::folder();
-    let installed = store::is_installed();
+    let presence = store::is_installed(&folder);
+    // What cannot be seen counts as a key, so that nothing travels in the clear by a mistake.
+    let installed = *presence.as_ref().unwrap_or(&true);
     let Settings { policy, streams, admitted, pins, key_lifetime, permits_core_dumps, remarks, .. } =
         Settings::load(config, installed)?;
     for remark in &remarks {
@@ -25,7 +27,7 @@ pub(crate) fn load(config: &Config) -> Result<Trust, TrustError> {
     if strictest == Policy::Off || (!installed && policy != Policy::Require && of_pins == Policy::Off) {
         return Ok(trust);
     }
-    if !installed {
+    if !presence? {
         return Err(TrustError::NoKey(folder));
     }
     if !permits_core_dumps {

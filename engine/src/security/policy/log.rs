@@ -11,7 +11,7 @@ use crate::security::keys::store;
 /// - Errors: the system's. Or `config` is a file in the current folder and names a file that it may not have
 ///   written to.
 pub(crate) fn open_log(path: &Path, readers: Readers, config: &Config) -> Result<LogFile, String> {
-    let installed = store::is_installed();
+    let installed = store::is_installed(&store::folder()).unwrap_or(true);
     let path = permitted(config, path, installed)?;
     let opened = match config.beneath {
         Some(_) if installed => LogFile::open_beside(path, readers),

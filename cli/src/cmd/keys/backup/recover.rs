@@ -11,6 +11,7 @@ use schwann_session::{AuthorityKey, Certificate, Lab, RevocationList};
 use zeroize::Zeroizing;
 
 use super::super::authority::SERIAL;
+use super::super::authority::lane;
 use super::super::issued::ISSUED;
 use super::super::revoke::{ListAndKey, signed_list};
 use super::super::{Keys, failed, passphrase, words};
@@ -197,15 +198,3 @@ fn tell(lab: &Lab, merged: &Merged, had_authority: bool) -> io::Result<()> {
     }
     Ok(())
 }
-
-/// A beginning for this machine's serials that is no other's, but by chance.
-fn lane() -> Result<u64, Problem> {
-    let mut random = [0; 2];
-    getrandom::fill(&mut random).map_err(failed)?;
-    Ok(u64::from(u16::from_le_bytes(random) % LANES + 1) * LANE)
-}
-
-/// Serials of one machine that has the authority; another one begins elsewhere.
-const LANE: u64 = 1_000_000;
-/// Machines' beginnings to choose from.
-const LANES: u16 = 9_999;
