@@ -4,7 +4,7 @@
 
 use core::ops::Range;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use schwann::config::{Ini, NoteKind, Origin, Outcome, Search};
@@ -87,6 +87,16 @@ pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) ->
         let next = "nothing was changed: it is no file; name one in LSLAPICFG, or unset that";
         return Err(Problem::with(path.display(), next));
     }
+    if section.chars().chain(key.chars()).any(|letter| letter.is_control() || "[]=;#".contains(letter)) {
+        return Err(Problem::with(
+            path.display(),
+            "nothing was written: a key is a word, such as lab.SessionID",
+        ));
+    }
+    if fs::read(path).is_ok_and(|bytes| core::str::from_utf8(&bytes).is_err()) {
+        let next = "nothing was changed: it has letters that are no UTF-8; save it as UTF-8 in an editor, and run this again";
+        return Err(Problem::with(path.display(), next));
+    }
     let before = text(path)?;
     let after = changed(&before, section, key, value);
     check(&after, section, key).map_err(|complaint| Problem::with(path.display(), complaint))?;
@@ -98,7 +108,7 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
         fs::create_dir_all(folder).map_err(|error| Problem::with(folder.display(), error))?;
     }
     let fresh = path.with_added_extension(format!("{}.new", std::process::id()));
-    let written = fs::write(&fresh, text)
+    let written = write_synced(&fresh, text)
         .and_then(|()| keep_mode(path, &fresh))
         .and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {
@@ -106,6 +116,12 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
         let next = "nothing was changed; make room or make the folder writable for you, and run this again";
         Problem::with(path.display(), format_args!("{error}; {next}"))
     })
+}
+
+fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// The new file is readable by whom the old one was.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Once};
 use schwann::config::{LoadReport, NoteKind, Outcome, Search};
 use schwann::inlet::Protection;
 use schwann::load_report;
-use schwann::security::Policy;
+use schwann::security::{Policy, TrustError};
 use schwann::{Config, Context, StreamInfo};
 
 use crate::config_file;
@@ -78,7 +78,7 @@ pub(crate) fn admitted(
     let wants_sealed = context.trust().is_ok_and(|trust| trust.policy() == Policy::Require);
     (wants_sealed && protection == Some(Protection::Plain)).then(|| {
         format!(
-            "{} of {} comes in the clear, as [security] of {} admits: anybody can read it and send in its name",
+            "{} of {} comes in the clear, as [security] of {} admits: every program in the network can read and imitate it",
             info.name(),
             info.hostname(),
             config_path()
@@ -127,6 +127,17 @@ fn is_free(base: u16) -> bool {
         UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
             && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
     })
+}
+
+/// Why streams cannot be sealed here; also where they need not be, if there is a key.
+pub(crate) fn unsealed(context: &Context) -> Option<TrustError> {
+    let trust = match context.trust() {
+        Ok(trust) => trust,
+        Err(error) => return Some(error),
+    };
+    let member = trust.member()?;
+    let statement = member.credentials().certificate().statement;
+    member.check(statement.roles).err()
 }
 
 /// Below the ports that systems hand out by themselves, and above those of well-known services.

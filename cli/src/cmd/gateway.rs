@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write as _};
 use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use schwann::config::IpVersions;
 use schwann::security::{Policy, Trust};
 use schwann::{Context, StreamInfo, resolver};
 use schwann_proto::stream_info::IpVersion;
-use schwann_recorder::Stop;
 use schwann_recorder::words::quoted;
+use schwann_recorder::{Selector, Stop, any_of, has_changed};
 
 use crate::beside::both;
 use crate::exit::{Exit, Outcome, Problem};
@@ -35,8 +35,8 @@ Examples:
 Stamps, clock offsets and descriptions are those of the original stream. The path from another computer to this one
 is not protected: use a separate cable. A stream that already exists in the other form is left alone.")]
 pub(crate) struct Arguments {
-    /// Which streams, such as type='EEG' [default: all of the session].
-    query: Option<String>,
+    /// Which streams: a name, type or source id, or a condition such as type='EEG' [default: all of the session].
+    query: Option<Selector>,
     /// Take plain streams from this computer: a name or an address.
     #[arg(long, value_name = "HOST", conflicts_with = "out")]
     from: Option<String>,
@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
 /// A stream that is brought over.
 struct Crossing {
     name: String,
+    info: StreamInfo,
+    /// Ends this one alone.
+    stop: Arc<Stop>,
     thread: JoinHandle<Result<(), String>>,
 }
 
@@ -71,9 +74,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         host,
         query: arguments.query.clone(),
         crossings: BTreeMap::new(),
-        left_alone: Vec::new(),
+        left_alone: VecDeque::new(),
         is_outward: arguments.out,
         has_told_waiting: false,
+        told: String::new(),
     };
     writeln!(io::stdout().lock(), "{} Ctrl-C ends it.", gateway.what())?;
     while !stop.is_raised() {
@@ -96,14 +100,16 @@ struct Gateway {
     to: Arc<Context>,
     /// The one computer whose streams are taken; this one if none is named.
     host: Option<Host>,
-    query: Option<String>,
+    query: Option<Selector>,
     /// By UID of the original.
     crossings: BTreeMap<String, Crossing>,
     /// UIDs of streams that are not brought over, also if the other form ends: that is how two gateways, one inward and
     /// one outward, make no loop.
-    left_alone: Vec<String>,
+    left_alone: VecDeque<String>,
     is_outward: bool,
     has_told_waiting: bool,
+    /// What was said last of what cannot be done now.
+    told: String,
 }
 
 impl Gateway {
@@ -120,30 +126,47 @@ impl Gateway {
     /// Looks for streams on both sides, and begins with those that are on one alone.
     fn look(&mut self, stop: &Arc<Stop>) -> Result<(), Problem> {
         self.part_from_ended()?;
-        let look_here = || match &self.query {
-            Some(query) => resolver::resolve_bypred(&self.from, query, 0, LOOK),
+        let look_here = || match any_of(&self.query) {
+            Some(condition) => resolver::resolve_bypred(&self.from, &condition, 0, LOOK),
             None => resolver::resolve_session(&self.from, 0, LOOK),
         };
         let (other, here) = both(|| resolver::resolve_session(&self.to, 0, LOOK), look_here);
-        let mut here = here.map_err(|error| Problem::with("search", error))?;
-        let other = other.map_err(|error| Problem::with("search", error))?;
+        let (other, mut here) = match (other, here) {
+            (Ok(other), Ok(here)) => (other, here),
+            (Err(error), _) | (_, Err(error)) => {
+                return Ok(self.tell(format!("No new stream can be looked for now: {error}."))?);
+            }
+        };
         here.retain(|info| self.is_from_there(info));
         for info in &here {
-            self.consider(info, &other, stop)?;
+            self.consider(info, &here, &other, stop)?;
         }
         if here.is_empty() { Ok(self.tell_waiting()?) } else { Ok(()) }
     }
 
     /// Begins with a stream unless it is there in both forms already.
-    fn consider(&mut self, info: &StreamInfo, other: &[StreamInfo], stop: &Arc<Stop>) -> Result<(), Problem> {
+    fn consider(
+        &mut self,
+        info: &StreamInfo,
+        here: &[StreamInfo],
+        other: &[StreamInfo],
+        stop: &Arc<Stop>,
+    ) -> Result<(), Problem> {
         let uid = info.uid().to_string();
+        // Its outlet has another shape than what comes now: the next look begins with that.
+        let is_away = |uid: &String| !here.iter().any(|one| one.uid().to_string() == *uid);
+        let reshaped = self.crossings.iter().find(|(uid, one)| has_changed(&one.info, info) && is_away(uid));
+        if let Some((_, crossing)) = reshaped.filter(|(_, crossing)| !crossing.stop.is_raised()) {
+            crossing.stop.raise();
+            return Ok(say(&format!("{}: its sender came back with another shape", crossing.name))?);
+        }
         if self.crossings.contains_key(&uid) || self.left_alone.contains(&uid) || self.crosses(info) {
             return Ok(());
         }
         if !other.iter().any(|twin| is_twin(info, twin)) {
             return self.begin(info, uid, stop);
         }
-        self.left_alone.push(uid);
+        self.leave_alone(uid);
         Ok(say(&format!(
             "{} exists in both forms already, and is left alone until this gateway is started again.",
             title(info)
@@ -180,19 +203,44 @@ impl Gateway {
             say(&format!(
                 "{name} may travel in the clear by this computer's configuration, and is left alone."
             ))?;
-            self.left_alone.push(uid);
+            self.leave_alone(uid);
             return Ok(());
         }
-        let (info, stop) = (info.clone(), Arc::clone(stop));
+        if self.crossings.len() >= CROSSINGS_MAX {
+            return Ok(self.tell(format!(
+                "{name} waits: {CROSSINGS_MAX} streams are brought over already; a query chooses others."
+            ))?);
+        }
+        let (kept, info, ends) = (info.clone(), info.clone(), Arc::<Stop>::default());
+        let stops = [Arc::clone(stop), Arc::clone(&ends)];
         let (from, to) = (Arc::clone(&self.from), Arc::clone(&self.to));
         let is_near = self.host.is_none() && !self.is_outward;
         let spawned = thread::Builder::new()
             .name("crossing".to_owned())
-            .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stop))
-            .map_err(|error| Problem::with("a thread for a stream", error))?;
+            .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stops));
+        let thread = match spawned {
+            Ok(thread) => thread,
+            Err(error) => return Ok(self.tell(format!("{name} waits for a thread: {error}."))?),
+        };
         say(&format!("{name}: begins"))?;
-        self.crossings.insert(uid, Crossing { name, thread: spawned });
+        self.crossings.insert(uid, Crossing { name, info: kept, stop: ends, thread });
         Ok(())
+    }
+
+    fn leave_alone(&mut self, uid: String) {
+        if self.left_alone.len() >= LEFT_ALONE_MAX {
+            self.left_alone.pop_front();
+        }
+        self.left_alone.push_back(uid);
+    }
+
+    /// Says what cannot be done now, and is tried again at each look; once.
+    fn tell(&mut self, what: String) -> io::Result<()> {
+        if self.told == what {
+            return Ok(());
+        }
+        self.told = what;
+        say(&self.told)
     }
 
     fn part_from_ended(&mut self) -> Result<(), Problem> {
@@ -296,4 +344,7 @@ impl Host {
 
 /// Time of one search.
 const LOOK: Duration = Duration::from_millis(1500);
+/// Streams that are brought over at the same time: anybody may announce thousands, and each costs threads and sockets.
+const CROSSINGS_MAX: usize = 256;
+const LEFT_ALONE_MAX: usize = 4096;
 const PAUSE: Duration = Duration::from_secs(1);

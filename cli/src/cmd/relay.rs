@@ -56,7 +56,7 @@ struct Out {
     /// The hub, as `schwann hub up` printed it [default: that of the configuration, `relay.hub`].
     #[arg(long, value_name = "URL")]
     hub: Option<Address>,
-    /// How long samples gather for a block: shorter is sooner there, longer is cheaper.
+    /// How long to collect samples for a block. Short blocks arrive sooner; long blocks cost less.
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(5..=100))]
     block_ms: u64,
     /// Where journals are kept [default: the folder relay/out among the keys].
@@ -68,8 +68,8 @@ struct Out {
     /// How long delivered samples stay in a journal, in hours. What is not delivered stays until the journal is full.
     #[arg(long, value_name = "HOURS", default_value_t = 90 * 24)]
     journal_hours: u32,
-    /// A device whose receipt makes samples delivered, by its name in the lab; with several, all of theirs do. What is delivered
-    /// leaves a full journal first [default: any recorder's receipt counts].
+    /// Name of a device whose receipt counts as delivery; if you name several, a block needs receipts of all. A full journal
+    /// drops delivered blocks first [default: any recorder's receipt counts].
     #[arg(long = "recorder", value_name = "NAME", value_parser = device_name)]
     recorders: Vec<DeviceName>,
 }
@@ -130,15 +130,21 @@ fn run_in(arguments: &In) -> Outcome {
     let hub = hub(arguments.hub.as_ref(), &config)?;
     let far = Far::open(&hub, &access, history(&config)?, Wanted::Live);
     let mut far = far.map_err(|error| Problem::with("relay", error))?;
-    let mut inbound = Inbound::new(config, arguments.queries.clone(), hub.to_string());
+    let mut inbound = Inbound::new(Arc::clone(&config), arguments.queries.clone(), hub.to_string());
     say(&[format!("Streams of other sites come from {hub}. Ctrl-C ends it.")])?;
+    let mut refused = None;
     while !stop.is_raised() {
         let news = far.hear(HEAR);
         inbound.take(news, &far);
         say(&far.take_remarks())?;
         say(&inbound.take_remarks())?;
+        if refused.is_none() {
+            refused = lab::unsealed(&config)
+                .map(|error| format!("no key of another site comes here any more: {error}"));
+            say(refused.as_slice())?;
+        }
     }
-    Ok(if far.is_connected() { Exit::Good } else { Exit::Found })
+    Ok(if far.is_connected() && refused.is_none() { Exit::Good } else { Exit::Found })
 }
 
 /// The lab as it is, which must seal: what was sealed on its way must not lie open here.

@@ -8,6 +8,7 @@ use std::hash::DefaultHasher;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::swap::binary::Binary;
 use crate::exit::{Outcome, Problem};
 use crate::sys::{files, library, programs};
 
@@ -47,11 +48,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// Our library: the given one, or the one that belongs to this program.
 pub(super) fn our_library(given: Option<&Path>) -> Result<PathBuf, Problem> {
-    let our = match given {
-        Some(library) => library.to_owned(),
-        None => find()?,
-    };
-    dunce::canonicalize(&our).map_err(|error| Problem::with(our.display(), error))
+    let Some(given) = given else { return canonical(&find()?) };
+    let our = canonical(given)?;
+    let read = Binary::read(&our).map_err(|error| Problem::with(our.display(), error))?;
+    match read.is_some_and(|binary| binary.is_ours()) {
+        true => Ok(our),
+        false => Err(Problem::with(our.display(), "is not Schwann's library")),
+    }
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, Problem> {
+    dunce::canonicalize(path).map_err(|error| Problem::with(path.display(), error))
 }
 
 /// Finds our library beside this program, where packages put it, or where it was built.

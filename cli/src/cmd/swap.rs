@@ -1,6 +1,6 @@
 //! `schwann swap`: our library in the place of one that a program brings along.
 
-mod binary;
+pub(in crate::cmd) mod binary;
 mod record;
 
 use std::fs;
@@ -128,6 +128,8 @@ fn list(record: &Record) -> Outcome {
 /// Puts ours in the place of a library, which is kept. On an error all is as it was.
 fn exchange(file: &Path, ours: &Path, is_ours: bool) -> io::Result<()> {
     let (kept, new) = (beside(file, KEPT), beside(file, NEW));
+    // A link of that name would have another file overwritten; what was broken off may have left one.
+    let _ = fs::remove_file(&new);
     let copied =
         fs::copy(ours, &new).and_then(|_| fs::set_permissions(&new, fs::metadata(file)?.permissions()));
     // What was kept before is the program's own; an older one of ours is not worth keeping.

@@ -109,7 +109,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         open_files: sys::programs::raise_open_files(),
         refused,
         config_path: lab::config_path(),
-        unsealed: unsealed(&config),
+        unsealed: lab::unsealed(&config),
         interfaces,
         version,
         has_multicast_route,
@@ -131,17 +131,6 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
 fn surroundings() -> Surroundings {
     let (links, wsl) = (sys::firewall::links(), sys::firewall::wsl_network());
     Surroundings::new(links.as_deref(), sys::firewall::is_in_container(), wsl.as_deref())
-}
-
-/// Why streams cannot be sealed here; also where they need not be, if there is a key.
-fn unsealed(context: &Context) -> Option<TrustError> {
-    let trust = match context.trust() {
-        Ok(trust) => trust,
-        Err(error) => return Some(error),
-    };
-    let member = trust.member()?;
-    let statement = member.credentials().certificate().statement;
-    member.check(statement.roles).err()
 }
 
 fn all_seen(hidden: &Hidden, multicast: &[StreamInfo], all: &[StreamInfo]) {

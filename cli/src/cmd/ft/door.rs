@@ -27,8 +27,8 @@ impl Company {
             (true, _) => Ok(None),
             (false, Address::Tcp { .. }) if !door::TELLS_USERS => Err(Problem::with(
                 address,
-                "it would refuse everyone: this system does not tell whose program connects, and the buffer is sealed data, for \
-                 your own programs alone; start it with --others, which lets in every user of this computer",
+                "it would refuse every program: the buffer is for your own programs, and this system does not tell which user \
+                 connects; start it with --others, which admits every user of this computer",
             )),
             (false, _) => Ok(Some(Arc::default())),
         }

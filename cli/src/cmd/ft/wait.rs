@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     events: Option<u32>,
     /// How long to wait, in seconds; by default without end.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = stop::seconds)]
     timeout: Option<f64>,
 }
 

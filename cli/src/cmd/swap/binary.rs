@@ -9,14 +9,14 @@ use object::read::macho::{FatArch as _, MachOFatFile32};
 use object::{Architecture, BinaryFormat, File, FileKind, Object as _};
 
 /// A library, for one kind of computer or several.
-pub(super) struct Binary {
+pub(in crate::cmd) struct Binary {
     kinds: BTreeSet<String>,
     functions: BTreeSet<String>,
 }
 
 impl Binary {
     /// Reads a file; none if it is no library.
-    pub(super) fn read(file: &Path) -> io::Result<Option<Self>> {
+    pub(in crate::cmd) fn read(file: &Path) -> io::Result<Option<Self>> {
         if fs::metadata(file)?.len() > BYTES_MAX {
             return Ok(None);
         }
@@ -57,7 +57,7 @@ impl Binary {
     }
 
     /// Whether it is Schwann's.
-    pub(super) fn is_ours(&self) -> bool {
+    pub(in crate::cmd) fn is_ours(&self) -> bool {
         self.functions.contains("schwann_inlet_lag")
     }
 

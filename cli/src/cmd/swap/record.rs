@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Problem;
@@ -52,7 +52,9 @@ impl Record {
         let new = self.place.with_extension("json-new");
         let saved = serde_json::to_vec_pretty(&self.files).map_err(io::Error::from).and_then(|bytes| {
             fs::create_dir_all(self.place.parent().unwrap_or(Path::new(".")))?;
-            fs::write(&new, bytes)?;
+            let mut file = fs::File::create(&new)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
             fs::rename(&new, &self.place)
         });
         saved.map_err(|error| {

@@ -109,7 +109,10 @@ impl From<SealError> for JoinError {
 fn mending(refusal: Refusal) -> Option<&'static str> {
     Some(match refusal {
         Refusal::Closed | Refusal::PlainPeer => "is that the port of `schwann ft tunnel share`?",
-        Refusal::Expired | Refusal::WrongRole => "renew it with `schwann keys issue`",
+        Refusal::Expired => "run `schwann keys join` on that device, with the words of `schwann keys invite`",
+        Refusal::WrongRole => {
+            "issue it anew, without --publish-only and --subscribe-only: `schwann keys issue`"
+        }
         Refusal::NotYetValid => "compare the clocks of both computers",
         Refusal::PeerTooNew | Refusal::PeerTooOld => "install the same version of Schwann at both ends",
         Refusal::RefusedByPeer => "`schwann keys status` at both ends shows whether they are of one lab",

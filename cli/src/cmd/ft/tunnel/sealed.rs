@@ -126,6 +126,8 @@ impl Sealed {
     /// Sends the proof that nothing more comes from this end.
     pub(super) fn finish_sending(&self) {
         let mut end = [0; END_BYTES];
+        // What another thread has sealed goes out first: out of order, the end would look like an attack.
+        let _sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let length = {
             let mut state = self.lock();
             if state.barred.is_some() {

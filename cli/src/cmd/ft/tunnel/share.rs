@@ -4,8 +4,9 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use schwann_fieldtrip::Address;
 use schwann_session::{Refusal, Roles};
@@ -59,6 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         buffer: arguments.buffer.clone(),
         read_only: arguments.read_only,
         crowd: Arc::new(Crowd::new()),
+        said: Said::default(),
     });
     for listener in listeners {
         let shared = Arc::clone(&shared);
@@ -73,6 +75,7 @@ struct Sharing {
     buffer: Address,
     read_only: bool,
     crowd: Arc<Crowd>,
+    said: Said,
 }
 
 fn bind(listen: Option<&(String, u16)>) -> Result<Vec<TcpListener>, Problem> {
@@ -117,13 +120,29 @@ fn serve(socket: TcpStream, peer: IpAddr, place: Seat, shared: &Sharing) {
     let (sealed, mut inbox) = match admit(socket, &place, &shared.keys) {
         Ok(admitted) => admitted,
         Err(SealError::Refused(Refusal::Closed)) => return,
-        Err(error) => return eprintln!("schwann: {peer}: {error}"),
+        Err(error) => return shared.said.say(format!("{peer}: {error}")),
     };
     place.is_known();
     let statement = sealed.peer().identity().statement;
     let name = format!("{} (serial {}, {peer})", statement.name.as_str(), statement.serial);
     if let Err(error) = converse(&sealed, &mut inbox, &name, shared) {
-        eprintln!("schwann: {name}: {error}");
+        shared.said.say(format!("{name}: {error}"));
+    }
+}
+
+/// What was said in the last minute. Anybody may come again and again, and must not fill a log by it.
+#[derive(Default)]
+struct Said(Mutex<Vec<(Instant, String)>>);
+
+impl Said {
+    /// Says it, unless it was said a moment ago, or so much was.
+    fn say(&self, what: String) {
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.retain(|(since, _)| since.elapsed() < SAID_AGAIN);
+        if said.len() < SAID_MOST && !said.iter().any(|(_, before)| *before == what) {
+            eprintln!("schwann: {what}");
+            said.push((Instant::now(), what));
+        }
     }
 }
 
@@ -165,4 +184,8 @@ pub(super) fn keep_alive(socket: &TcpStream) -> io::Result<()> {
     socket2::SockRef::from(socket).set_tcp_keepalive(&often)
 }
 
+/// When the same line is said once more.
+const SAID_AGAIN: Duration = Duration::from_secs(60);
+/// Lines in that time.
+const SAID_MOST: usize = 32;
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
