@@ -33,6 +33,12 @@ pub(crate) fn seconds_or_forever(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR)
 }
 
+/// Reads a time in seconds: of what is below zero, or no number, no command could tell what is meant.
+pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0);
+    seconds.ok_or("a number of seconds, such as 2.5")
+}
+
 /// Fast streams are sent this often, in seconds: as often as a person can notice, and no more.
 pub(crate) const SHORTEST_WAIT: f64 = 0.5e-3;
 /// Signals this close together are one request. `timeout` signals the program and then its group; so does a terminal beside a parent

@@ -90,6 +90,14 @@ impl Outlets {
             None => vec![local_clock(); count],
         };
         times.iter().try_for_each(|&time| check_time(time))?;
+        let channels = outlet.info().channel_count() as usize;
+        let is_whole = match &samples.samples {
+            Rows::Numbers(rows) => rows.iter().all(|row| row.len() == channels),
+            Rows::Texts(rows) => rows.iter().all(|row| row.len() == channels),
+        };
+        if !is_whole {
+            return Err(format!("Each sample has {channels} values, one for each channel."));
+        }
         let pushed = match &samples.samples {
             Rows::Numbers(rows) => outlet.push_chunk_stamped(&rows.concat(), &times, Flush::Now),
             Rows::Texts(rows) => {

@@ -51,7 +51,7 @@ impl Desk {
     /// - Errors: why not, in a sentence.
     pub(super) fn obey(&self, order: &Order) -> Result<(), Reason> {
         let _alone = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        // The status is asked for all the time, and does not wait for this.
+        // The status is asked for all the time, and does not wait for a search.
         let control = self.lock().clone();
         if let (Order::Start(plan), Whose::Own(context)) = (order, &self.whose) {
             return self.open_and_start(plan, context, control.as_ref());
@@ -78,10 +78,10 @@ impl Desk {
         let settings = Settings::new(Naming::dated(&self.folder));
         let new = Control::open(Arc::clone(context), settings).map_err(|error| error.to_string())?;
         plan.prepare(&new)?;
-        let started = new.start_when_complete(FINDING_TIME, &Stop::default());
-        let control = started.as_ref().is_ok().then_some(new);
-        let _ended = core::mem::replace(&mut *self.lock(), control);
-        started.map(drop).map_err(|error| error.to_string())
+        new.start_when_complete(FINDING_TIME, &Stop::default()).map_err(|error| error.to_string())?;
+        // Without a new one, the page goes on to show how the last one ended.
+        let _ended = self.lock().replace(new);
+        Ok(())
     }
 
     /// Where the recorder stands.

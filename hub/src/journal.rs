@@ -45,18 +45,26 @@ pub(crate) struct Kept {
     segments: Vec<Segment>,
 }
 
+/// Keeps other processes out of a folder, as long as the file is open.
+///
+/// - Errors: another process has it, which `in_use` says; or from the file system.
+pub(crate) fn hold(folder: &Path, in_use: &str) -> io::Result<File> {
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"))?;
+    lock.try_lock().map_err(|_| io::Error::new(io::ErrorKind::AddrInUse, in_use))?;
+    Ok(lock)
+}
+
 impl Journal {
     /// Opens the journal in `folder`, or begins one.
     ///
     /// - Errors: another process has it; the disk cannot be read or written.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+        let lock = hold(folder, IN_USE)?;
         let name = folder.join("stream");
         if !name.exists() {
             let stream = StreamId::draw(&mut SystemEntropy).map_err(io::Error::other)?;
             store::write_private(&name, &stream.0).map_err(io::Error::other)?;
         }
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"))?;
-        lock.try_lock().map_err(|_| io::Error::new(io::ErrorKind::AddrInUse, IN_USE))?;
         let bytes = fs::read(&name)?;
         let stream = bytes.try_into().map(StreamId).map_err(|_| io::Error::other("its name is damaged"))?;
         let runs = read_runs(folder)?;

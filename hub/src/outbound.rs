@@ -4,7 +4,7 @@ mod remainders;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -34,10 +34,14 @@ pub struct Outbound {
     is_whole: bool,
 }
 
+/// A stream in its thread, which opens it first: one that does not answer keeps no other waiting.
 struct Running {
-    name: String,
-    status: Arc<Mutex<EdgeStatus>>,
-    thread: JoinHandle<()>,
+    info: StreamInfo,
+    /// Set once it is open.
+    status: Arc<OnceLock<Arc<Mutex<EdgeStatus>>>>,
+    /// Whether it was told that it is relayed.
+    is_told: bool,
+    thread: JoinHandle<Result<(), BeginError>>,
 }
 
 impl Outbound {
@@ -79,10 +83,13 @@ impl Outbound {
         for info in found {
             let uid = info.uid().to_string_lossy().into_owned();
             let is_new = !self.edges.contains_key(&uid) && !self.left_alone.contains_key(&uid);
-            if is_new && !self.runs(&info) && !self.stop.is_raised() {
-                self.begin(&info, uid);
+            let has_room =
+                self.edges.values().filter(|one| one.status.get().is_none()).count() < OPENING_MOST;
+            if is_new && has_room && !self.runs(&info) && !self.stop.is_raised() {
+                self.begin(info, uid);
             }
         }
+        self.note_begun();
         if !self.stop.is_raised() {
             self.has_begun |= self.remainders.look(&self.access, &self.settings);
         }
@@ -96,8 +103,11 @@ impl Outbound {
 
     /// What happened since this was last called.
     pub fn take_remarks(&mut self) -> Vec<String> {
+        self.note_begun();
         for running in self.edges.values() {
-            self.remarks.extend(remarks_of(&running.name, &running.status));
+            let remarks =
+                running.status.get().map(|status| remarks_of(&running.info.name().to_string(), status));
+            self.remarks.extend(remarks.unwrap_or_default());
         }
         self.remarks.extend(self.remainders.take_remarks());
         core::mem::take(&mut self.remarks)
@@ -106,8 +116,12 @@ impl Outbound {
     /// Waits until every edge has ended its run; `stop` was raised. Returns what happened, and whether something was relayed and
     /// nothing lost.
     pub fn end(mut self) -> (Vec<String>, bool) {
-        for (_, running) in core::mem::take(&mut self.edges) {
-            self.part(running);
+        self.note_begun();
+        for (uid, running) in core::mem::take(&mut self.edges) {
+            // One that has not been opened has nothing to end.
+            if running.is_told {
+                self.part(uid, running);
+            }
         }
         self.is_whole &= self.remainders.end();
         self.remarks.extend(self.remainders.take_remarks());
@@ -118,55 +132,71 @@ impl Outbound {
         (self.remarks, self.is_whole && self.has_begun)
     }
 
-    fn begin(&mut self, info: &StreamInfo, uid: String) {
-        let name = info.name().to_string_lossy().into_owned();
-        self.remainders.give_way(&name);
-        match Edge::begin(info, &self.context, &self.access, &self.settings) {
-            Ok(edge) => {
-                let (status, stop) = (edge.status(), Arc::clone(&self.stop));
-                let spawned =
-                    thread::Builder::new().name(format!("edge {name}")).spawn(move || edge.relay(&stop));
-                match spawned {
-                    Ok(thread) => {
-                        self.remarks.push(format!("{name}: is relayed"));
-                        self.edges.insert(uid, Running { name, status, thread });
-                        self.has_begun = true;
-                    }
-                    Err(error) => self.remarks.push(format!("{name}: the system gives no thread: {error}")),
-                }
-            }
-            // It may be this program's own, at the other end.
-            Err(BeginError::Relayed) => _ = self.left_alone.insert(uid, Instant::now()),
-            Err(error) => {
-                self.remarks.push(format!("{name}: {error}"));
-                self.left_alone.insert(uid, Instant::now());
-            }
+    fn begin(&mut self, info: StreamInfo, uid: String) {
+        let name = info.name();
+        self.remainders.give_way(&name.to_string_lossy());
+        let (asked, context, stop) = (info.clone(), Arc::clone(&self.context), Arc::clone(&self.stop));
+        let (access, settings) = (self.access.clone(), self.settings.clone());
+        let status = Arc::<OnceLock<_>>::default();
+        let open = Arc::clone(&status);
+        let relay = move || {
+            let edge = Edge::begin(&asked, &context, &access, &settings)?;
+            let _ = open.set(edge.status());
+            edge.relay(&stop);
+            Ok(())
+        };
+        match thread::Builder::new().name(format!("edge {name}")).spawn(relay) {
+            Ok(thread) => _ = self.edges.insert(uid, Running { info, status, is_told: false, thread }),
+            Err(error) => self.leave_alone(uid, Some(format!("{name}: the system gives no thread: {error}"))),
+        }
+    }
+
+    /// Tells which streams are relayed since this was last called.
+    fn note_begun(&mut self) {
+        for running in self.edges.values_mut().filter(|one| !one.is_told && one.status.get().is_some()) {
+            running.is_told = true;
+            self.has_begun = true;
+            self.remarks.push(format!("{}: is relayed", running.info.name()));
         }
     }
 
     /// Whether this stream, which may have come back under another UID, is relayed already.
     fn runs(&self, info: &StreamInfo) -> bool {
-        let name = info.name().to_string_lossy();
-        !info.source_id().is_empty()
-            && self.edges.values().any(|running| {
-                let status = lock(&running.status);
-                running.name == name && status.source_id == info.source_id().to_string_lossy()
-            })
+        let is_same =
+            |one: &Running| one.info.name() == info.name() && one.info.source_id() == info.source_id();
+        !info.source_id().is_empty() && self.edges.values().any(is_same)
     }
 
     fn part_from_ended(&mut self) {
+        self.note_begun();
         let ended: Vec<_> = self.edges.extract_if(.., |_, running| running.thread.is_finished()).collect();
-        ended.into_iter().for_each(|(_, running)| self.part(running));
+        ended.into_iter().for_each(|(uid, running)| self.part(uid, running));
     }
 
-    fn part(&mut self, running: Running) {
-        let Running { name, status, thread } = running;
-        let broke = thread.join().is_err();
-        self.remarks.extend(remarks_of(&name, &status));
-        let status = lock(&status);
-        let how = if broke { "broke off" } else { "has ended" };
-        self.is_whole &= !broke && status.loss().is_none();
+    fn part(&mut self, uid: String, running: Running) {
+        let name = running.info.name().to_string();
+        let outcome = running.thread.join();
+        let how = match outcome {
+            Ok(Ok(())) => "has ended",
+            // It may be this program's own, at the other end.
+            Ok(Err(BeginError::Relayed)) => return self.leave_alone(uid, None),
+            Ok(Err(error)) => return self.leave_alone(uid, Some(format!("{name}: {error}"))),
+            Err(_) => {
+                self.is_whole = false;
+                "broke off"
+            }
+        };
+        let Some(status) = running.status.get() else { return };
+        self.remarks.extend(remarks_of(&name, status));
+        let status = lock(status);
+        self.is_whole &= status.loss().is_none();
         self.remarks.push(format!("{name}: {how} after {} samples; {}", status.samples, rest(&status)));
+    }
+
+    /// Tries a stream again after a while; says why, if that is for people.
+    fn leave_alone(&mut self, uid: String, why: Option<String>) {
+        self.remarks.extend(why);
+        self.left_alone.insert(uid, Instant::now());
     }
 }
 
@@ -193,6 +223,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Time of one search.
 const LOOK: Duration = Duration::from_millis(1500);
+/// Streams that are opened at the same time.
+const OPENING_MOST: usize = 32;
 /// So many searches find nothing before that is said.
 const PATIENT_LOOKS: u32 = 3;
 /// When a stream that could not be relayed is tried again.

@@ -12,6 +12,7 @@ mod write;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -26,6 +27,7 @@ pub use self::report::{RecordedRun, RecordedStream, RunEnd};
 pub use self::write::Unwritten;
 use crate::access::now;
 use crate::far::{Far, FarRun, News};
+use crate::journal::hold;
 use crate::link::Problem;
 
 /// A recording in progress.
@@ -47,6 +49,8 @@ pub struct Recording {
     happened: Events,
     told: Option<String>,
     is_resumed: bool,
+    /// Two that kept blocks there would damage each other's.
+    _lock: File,
 }
 
 impl Recording {
@@ -60,6 +64,7 @@ impl Recording {
         let folder = path.with_added_extension("blocks");
         let is_resumed = folder.join(BEGAN).exists();
         let began = archive::begin(&folder.join(BEGAN), now().0).map_err(RecordingError::Disk)?;
+        let lock = hold(&folder, IN_USE).map_err(RecordingError::Held)?;
         let mut recording = Self {
             far,
             path: path.to_owned(),
@@ -74,6 +79,7 @@ impl Recording {
             happened: Events::default(),
             told: None,
             is_resumed,
+            _lock: lock,
         };
         recording.happened.note(if is_resumed {
             "start: goes on with what an earlier one kept"
@@ -285,6 +291,7 @@ fn came(run: &FarRun) -> String {
 }
 
 const BEGAN: &str = "began";
+const IN_USE: &str = "another program records into this file already; end it first, or name another file";
 /// How late receipts are at most.
 const SYNC_EVERY: Duration = Duration::from_millis(200);
 const MAX_WORDS: usize = 1024;

@@ -132,6 +132,7 @@ def record(path: str | os.PathLike[str], *queries: str, timeout: float = 5.0) ->
     that come later join.
 
     Raises FileExistsError and other kinds of OSError if the file cannot be made. Raises ArgumentError for a malformed
-    query. Raises TimedOutError if a query has found nothing in time; it lists the streams at hand.
+    query. Raises TimedOutError if a query has found nothing in time, and lists the streams at hand; also if a stream that
+    was asked for does not answer.
     """
     return Recorder(path, queries, timeout)

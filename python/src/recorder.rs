@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use pyo3::prelude::*;
 use schwann::{Context, Maker, StreamInfo, local_clock};
+use schwann_recorder::words::quoted;
 use schwann_recorder::{Phase, RecordingStream, Search, Selector, Stop};
 
 use crate::failure::{Kind, closed, exception, of_search, of_stream};
@@ -34,7 +35,6 @@ impl Recorder {
     /// Waits until every query has found a stream, creates the file, and waits until those streams are recorded.
     #[new]
     fn new(py: Python<'_>, path: PathBuf, queries: Vec<String>, timeout: f64) -> PyResult<Self> {
-        let patience = Patience::seconds(py, Some(timeout))?;
         let wait = Duration::try_from_secs_f64(timeout)
             .map_err(|_| exception(py, Kind::Argument, "A recording waits for a number of seconds."))?;
         let wanted = queries.iter().map(|query| query.parse()).collect::<Result<Vec<Selector>, _>>();
@@ -50,18 +50,17 @@ impl Recorder {
         let failed = |error: &dyn core::fmt::Display| exception(py, Kind::Error, error.to_string());
         let recorder = schwann_recorder::Recorder::create(&path, Arc::clone(context));
         let mut recorder = recorder.map_err(|error| failed(&error))?;
-        recorder.admit(&found.unwrap_or_default()).map_err(|error| failed(&error))?;
+        if let Some(refused) = recorder.admit(&found.unwrap_or_default()).refused.first() {
+            return Err(failed(refused));
+        }
         let running = Running::start(recorder, search).map_err(|error| failed(&error))?;
-        let recorder = Arc::clone(&running.recorder);
         let recording = Self { running: Mutex::new(Some(running)), maker: Maker::this() };
-        patience.wait(py, |turn| {
-            let is_recorded = |stream: &RecordingStream| stream.phase != Phase::Connecting;
-            let all = lock(&recorder).streams().iter().all(is_recorded);
-            if !all {
-                std::thread::sleep(Duration::from_secs_f64(turn.min(0.005)));
-            }
-            all.then_some(())
-        })?;
+        let patience = Patience::seconds(py, Some(timeout.max(CONNECTING_SECONDS)))?;
+        if let Err(error) = recording.wait_until_recorded(py, patience, &wanted) {
+            // No other can end it. What came is in the file, and the error says more than its end.
+            let _ = recording.finish(py);
+            return Err(error);
+        }
         Ok(recording)
     }
 
@@ -94,6 +93,31 @@ impl Recorder {
 }
 
 impl Recorder {
+    /// Waits until the streams that were found are recorded; those that were asked for must be.
+    fn wait_until_recorded(&self, py: Python<'_>, patience: Patience, wanted: &[Selector]) -> PyResult<()> {
+        let recorder = self.recorder(py)?;
+        let silent = || -> Vec<_> {
+            lock(&recorder).streams().into_iter().filter(|one| one.phase == Phase::Connecting).collect()
+        };
+        let waited = patience.wait(py, |turn| {
+            let all = silent().is_empty();
+            if !all {
+                std::thread::sleep(Duration::from_secs_f64(turn.min(0.005)));
+            }
+            all.then_some(())
+        })?;
+        let is_wanted = |one: &RecordingStream| wanted.iter().any(|selector| selector.chooses(&one.info));
+        match silent().into_iter().find(is_wanted).filter(|_| waited.is_none()) {
+            None => Ok(()),
+            Some(one) => {
+                let (name, host) = (one.info.name(), one.info.hostname());
+                let doctor = format!("schwann doctor {}", quoted(&host.to_string()));
+                let what = format!("{name} of {host} was found, but does not answer; why: {doctor}");
+                Err(exception(py, Kind::TimedOut, what))
+            }
+        }
+    }
+
     fn recorder(&self, py: Python<'_>) -> PyResult<Arc<Mutex<schwann_recorder::Recorder>>> {
         self.check(py)?;
         let recorder = lock(&self.running).as_ref().map(|running| Arc::clone(&running.recorder));
@@ -106,7 +130,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
-    /// Lets go of a recording that was not finished: what was written is whole and readable.
+    /// Ends a recording that was not finished: what was written is whole and readable.
     fn drop(&mut self) {
         let running = lock(&self.running).take();
         if self.maker.is_another() {
@@ -127,9 +151,7 @@ impl Running {
                 let mut recorder = lock(&shared);
                 let new: Vec<StreamInfo> = search.new_streams(&recorder.streams());
                 // One that cannot be recorded does not end the others; it is not among them in `streams`.
-                if let Ok(gave_way) = recorder.admit(&new) {
-                    search.forget(&gave_way);
-                }
+                search.forget(&recorder.admit(&new).gave_way);
             }
         };
         let admitting = std::thread::Builder::new().name(String::from("schwann-record")).spawn(admit)?;
@@ -149,7 +171,13 @@ impl Running {
             }
             std::thread::yield_now();
         };
-        recorder.finish().map(|(_, streams)| streams).map_err(|failure| failure.to_string())
+        let finished = recorder.finish().map_err(|failure| failure.to_string())?;
+        match finished.uncertified {
+            None => Ok(finished.streams),
+            Some(error) => {
+                Err(format!("The file is complete, but its certificate cannot be written: {error}"))
+            }
+        }
     }
 }
 
@@ -162,3 +190,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long a stream that was found may take to connect, at least.
+const CONNECTING_SECONDS: f64 = 5.0;

@@ -48,23 +48,49 @@ pub fn content_name(path: &Path) -> String {
     name.strip_suffix(".xdfz").map_or_else(|| name.to_owned(), |stem| format!("{stem}.xdf"))
 }
 
-/// Writes a certificate beside the recording at `path`, readable by the same users.
+/// Writes a certificate beside the recording at `path`, readable by the same users: all of it, or nothing.
 ///
 /// One of an earlier recording of this name stays, under a name with the number of this second.
 ///
 /// - Errors: from the file system.
 pub fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    let at = certificate_path(path);
     // A file that was deleted while it was recorded needs none.
     fs::metadata(path)?;
+    let (at, new) = (certificate_path(path), write_new(path, bytes)?);
     if at.exists() {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        fs::rename(&at, at.with_extension(format!("{now}.json")))?;
+        let mut names = (now..).map(|second| at.with_extension(format!("{second}.json")));
+        let free = names.find(|name| !name.exists()).ok_or(io::ErrorKind::AlreadyExists)?;
+        fs::rename(&at, free)?;
+    }
+    fs::rename(&new, &at)?;
+    Ok(at)
+}
+
+/// Replaces the certificate beside the recording at `path`. The old one stays whole until the new one is.
+///
+/// - Errors: from the file system.
+pub fn replace_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let (at, new) = (certificate_path(path), write_new(path, bytes)?);
+    fs::rename(&new, &at)?;
+    Ok(at)
+}
+
+/// Writes a certificate under a name of its own, onto the disk; what does not fit there leaves nothing.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let new = certificate_path(path).with_extension("json.new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        // Nothing is there, or what a program left that was killed.
+        _ => {}
     }
     let mut how = schwann_xdf::private_as(path);
     how.write(true).create_new(true);
-    let mut file = how.open(&at)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    Ok(at)
+    let written = how.open(&new).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    if let Err(error) = written {
+        // It says no more than the error does.
+        let _ = fs::remove_file(&new);
+        return Err(error);
+    }
+    Ok(new)
 }

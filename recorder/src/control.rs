@@ -38,7 +38,6 @@ use schwann_xdf::{CreateError, Failure, PushError, Recipients};
 
 use super::naming::{Labels, NameError, Naming};
 use super::query::Selector;
-use super::recorder::AddError;
 use super::sealing::SealingError;
 use super::search::{Missing, Unmatched};
 use super::space::Forecast;
@@ -100,8 +99,12 @@ pub struct Status {
     pub ended: Vec<Arc<Ended>>,
     /// What happened that a person should know, in sentences; the newest last.
     pub remarks: Vec<String>,
-    /// Why the last recording ended, if that was no one's wish.
+    /// How many older sentences are not kept any more.
+    pub remarks_passed: usize,
+    /// Why the last recording ended, if that was no one's wish and none has begun since.
     pub failure: Option<Failed>,
+    /// Every recording that ended against all wishes.
+    pub failures: Vec<Failed>,
 }
 
 /// A recording in progress.
@@ -120,7 +123,7 @@ pub struct Progress {
     pub verdicts: Vec<Verdict>,
     /// Queries that have found nothing.
     pub unmatched: Vec<Unmatched>,
-    /// How many streams are or were announced and have not been recorded, because too many did not answer.
+    /// How many streams are or were announced and have not been recorded: they cannot be, or too many did not answer.
     pub left_out: usize,
     /// How long the disk takes more; nothing where the system does not say.
     pub forecast: Option<Forecast>,
@@ -142,7 +145,7 @@ pub struct Ended {
     pub verdicts: Vec<Verdict>,
     /// Queries that have found nothing.
     pub unmatched: Vec<Unmatched>,
-    /// How many streams were announced and not recorded, because too many did not answer.
+    /// How many streams were announced and not recorded: they could not be, or too many did not answer.
     pub left_out: usize,
     /// Whether a required stream was not connected at the end.
     pub lost_required: bool,
@@ -150,7 +153,7 @@ pub struct Ended {
 
 impl Ended {
     /// Whether every stream that was found answered, every query found one, and every sample that arrived is in the file. Also,
-    /// no stream had more gaps than its limits allow, none disconnected, and none was in trouble at the end.
+    /// no stream had more gaps than its limits allow, none was away and came back, and none was refused or in trouble at the end.
     pub fn is_well(&self) -> bool {
         let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
             // A sender that ended before its recording is in the events of the file, and no fault.
@@ -158,7 +161,9 @@ impl Ended {
             let was_recorded = stream.has_answered && stream.phase != Phase::Unreadable;
             let is_complete = stream.reading.gap_count <= stream.limits.gaps
                 && stream.unrecorded == 0
-                && stream.recoveries == 0;
+                && stream.recoveries == 0
+                // One that is refused has not ended.
+                && stream.refusal.is_none();
             was_recorded && is_complete && !is_in_trouble
         };
         !self.streams.is_empty()
@@ -201,8 +206,6 @@ pub enum ControlError {
     Sealing(SealingError),
     /// The file cannot be made.
     Create(PathBuf, CreateError),
-    /// A stream cannot be recorded.
-    Add(AddError),
     /// The file does not take a note.
     Annotate(PushError),
     /// The file takes no more.
@@ -218,7 +221,6 @@ impl fmt::Display for ControlError {
             Self::Name(error) => error.fmt(out),
             Self::Sealing(error) => error.fmt(out),
             Self::Create(path, error) => write!(out, "{}: {error}", path.display()),
-            Self::Add(error) => error.fmt(out),
             Self::Annotate(error) => write!(out, "the note is not in the file: {error}"),
             Self::Failed(failed) => failed.fmt(out),
         }

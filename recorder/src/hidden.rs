@@ -40,8 +40,8 @@ struct Sightings {
     /// Streams that are sent in the clear, and that this computer does not look for because it takes sealed ones alone.
     /// By UID.
     plain: BTreeMap<String, Plain>,
-    /// Streams of other sessions, by UID.
-    elsewhere: BTreeMap<String, Elsewhere>,
+    /// Streams of other sessions, by UID, and the round in which each was met last.
+    elsewhere: BTreeMap<String, (u32, Elsewhere)>,
     /// Streams that were found, by UID.
     found: BTreeMap<String, StreamInfo>,
     /// Where the data of streams that were found come from: there is nothing to ask.
@@ -123,6 +123,11 @@ impl Hidden {
         let places = data_places(info);
         let mut state = self.shared.lock();
         state.silent.remove(&uid);
+        if state.found.len() >= FOUND_MOST {
+            // What is there is noted again with the next look.
+            state.found.clear();
+            state.known.clear();
+        }
         state.known.extend(places);
         state.found.entry(uid).or_insert_with(|| info.clone());
     }
@@ -152,21 +157,22 @@ impl Hidden {
             reason: unheard(silent.address.ip()),
         });
         let by_lab = refused_by_lab(&state.refused);
-        plain.chain(refused).chain(silent).chain(by_lab).collect()
+        plain.chain(refused).chain(silent).chain(by_lab).chain(self.thread.is_none().then(unlooked)).collect()
     }
 
     /// The streams of other sessions on this computer.
     pub fn elsewhere(&self) -> Vec<Elsewhere> {
-        self.shared.lock().elsewhere.values().cloned().collect()
+        self.shared.lock().elsewhere.values().map(|(_, elsewhere)| elsewhere.clone()).collect()
     }
 
-    /// Whether what is there is known: every port of this computer was tried, and twice if one was in doubt.
+    /// Whether what is there is known: every port of this computer was tried, and twice if one was in doubt. Without a
+    /// thread nothing more will be known, and [`Hidden::unseen`] says so.
     pub fn has_settled(&self) -> bool {
         let state = self.shared.lock();
         (state.has_looked && state.silent.values().all(|silent| silent.rounds > 1)) || self.thread.is_none()
     }
 
-    /// Whether every port of this computer was tried.
+    /// Whether every port of this computer was tried, or none can be.
     pub fn has_looked(&self) -> bool {
         self.shared.lock().has_looked || self.thread.is_none()
     }
@@ -194,7 +200,9 @@ impl Watch {
             let round = {
                 let mut state = self.lock();
                 state.round += 1;
-                state.round
+                let round = state.round;
+                state.elsewhere.retain(|_, (met, _)| round - *met <= 2 * PLAIN_ROUNDS);
+                round
             };
             if round.is_multiple_of(PLAIN_ROUNDS) {
                 self.look_for_plain(context);
@@ -261,13 +269,13 @@ impl Sightings {
     }
 
     fn note_elsewhere(&mut self, uid: String, info: &StreamInfo) {
-        if self.elsewhere.len() < MOST {
+        if self.elsewhere.len() < MOST || self.elsewhere.contains_key(&uid) {
             let elsewhere = Elsewhere {
                 name: info.name().to_string(),
                 hostname: info.hostname().to_string(),
                 session_id: info.session_id().to_string(),
             };
-            self.elsewhere.insert(uid, elsewhere);
+            self.elsewhere.insert(uid, (self.round, elsewhere));
         }
     }
 
@@ -293,6 +301,17 @@ impl Sightings {
                 .iter()
                 .any(|(other, same)| other.ip() == IpAddr::from(Ipv4Addr::LOCALHOST) && *same == refusal);
         !is_plain && !is_second
+    }
+}
+
+/// What is said where nothing can be looked for.
+fn unlooked() -> Unseen {
+    Unseen {
+        name: Some(String::from("streams that no search finds")),
+        address: String::new(),
+        reason: String::from(
+            "nothing looks for them, as the system grants no thread; end other programs, and try again",
+        ),
     }
 }
 
@@ -361,27 +380,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 const PLAIN_ROUNDS: u32 = 3;
 /// Streams that are told of at most.
 const MOST: usize = 64;
+/// Streams that were found are remembered up to this number: anybody may announce new ones all the time.
+const FOUND_MOST: usize = 4096;
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use schwann_proto::stream_info::OutletIdentity;
-
-    #[test]
-    fn a_stream_that_a_gateway_brings_in_is_not_unseen() {
-        let stream = |source_id, hostname: &str, uid: u8| {
-            let format = schwann::ChannelFormat::Float32;
-            let info = StreamInfo::new("Old", "EEG", 8, 500.0, format, source_id).expect("valid");
-            let hostname = hostname.as_bytes();
-            info.for_outlet(&OutletIdentity { session_id: b"", random: [uid; 16], created_at: 0.0, hostname })
-        };
-        let (sealed, mut state) = (stream("amplifier", "here", 1), Sightings::default());
-        assert!(!state.has_found(&stream("amplifier", "here", 2)));
-        state.found.insert(sealed.uid().to_string(), sealed);
-        assert!(state.has_found(&stream("amplifier", "here", 2)), "it comes in sealed");
-        // A stream of another computer that claims the same did not come in.
-        assert!(!state.has_found(&stream("amplifier", "elsewhere", 3)));
-        assert!(!state.has_found(&stream("", "here", 4)));
-    }
-}
+mod tests;

@@ -37,10 +37,10 @@
 //! let stop = Stop::default();
 //! while !stop.wait(Duration::from_millis(100)) {
 //!     let new = search.new_streams(&recorder.streams());
-//!     search.forget(&recorder.admit(&new)?);
+//!     search.forget(&recorder.admit(&new).gave_way);
 //! #   break;
 //! }
-//! let (summary, streams) = recorder.finish()?;
+//! let finished = recorder.finish()?;
 //! println!("{} streams, {} bytes", streams.len(), summary.file_bytes);
 //! # Ok(())
 //! # }
@@ -90,7 +90,7 @@ pub use probes::Probes;
 pub use profile::RecordProfile;
 pub use query::{Selector, all_or_any, any_of};
 pub use recorded_info::recorded_info;
-pub use recorder::{AddError, BeginError, Inspect, Leaving, Recorder, may_be_sealed};
+pub use recorder::{AddError, Admitted, BeginError, Finished, Inspect, Leaving, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};
 pub use sections::Sections;
 pub use space::{Forecast, SHORT_BYTES};
@@ -100,5 +100,5 @@ pub use time_service::TimeService;
 pub use timing::{Pace, StampCourse, Steps};
 pub use verdict::{
     ClockSeen, Evidence, Finding, Limits, Mark, ProfileError, Reach, TimeBase, Trouble, Verdict, findings,
-    findings_by, judge, judge_stamps, troubles, twins,
+    findings_by, has_changed, judge, judge_stamps, troubles, twins,
 };

@@ -66,6 +66,9 @@ impl RecordProfile {
         let mut profile =
             tables.record.ok_or_else(|| ProfileError::new("it has no table [record]".to_owned()))?;
         profile.limits = tables.limits.map(Limits::checked).transpose()?;
+        if profile.wait.is_some_and(|wait| wait.is_nan() || wait < 0.0) {
+            return Err(ProfileError::new("wait is a number of seconds, such as 30".to_owned()));
+        }
         if profile.folder.is_some() && profile.bids.is_some() {
             return Err(ProfileError::new("folder and bids exclude each other".to_owned()));
         }

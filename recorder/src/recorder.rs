@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use schwann::inlet::InletOptions;
 use schwann::{Context, Error, Inlet, StreamInfo};
-use schwann_xdf::{CreateError, Failure, Health, PushError, Recipients, Summary};
+use schwann_xdf::{CreateError, Failure, Health, PushError, Recipients};
 
 use super::chunk::Chunk;
 use super::meter::Meter;
@@ -29,10 +29,11 @@ use super::stop::Stop;
 use super::turns::{Turns, uid};
 use super::verdict::Limits;
 use file::File;
+pub use file::Finished;
 use pulling::Pulling;
 use seat::Current;
 pub use seat::Leaving;
-use tap::{Tap, TapState, TappedInlet};
+use tap::{StopAtLast, Tap, TapState, TappedInlet};
 
 /// A recording in progress.
 pub struct Recorder {
@@ -123,11 +124,8 @@ impl Recorder {
         Ok(self.current.change(next, before, &self.path, accounts.collect()))
     }
 
-    /// Begins to record as many of these streams as there is room for. Returns the UIDs of streams that gave way to
-    /// them, which have never answered and may have another turn.
-    ///
-    /// - Errors: the first [`AddError`]; streams after it are not added.
-    pub fn admit(&mut self, new: &[StreamInfo]) -> Result<Vec<String>, AddError> {
+    /// Begins to record as many of these streams as there is room for.
+    pub fn admit(&mut self, new: &[StreamInfo]) -> Admitted {
         let now = Instant::now();
         let half_open =
             self.taps.iter().filter(|tap| tap.is_half_open()).map(|tap| (tap.since, tap.uid.clone()));
@@ -142,15 +140,27 @@ impl Recorder {
         let before = core::mem::replace(&mut self.waiting, waiting);
         let announced: BTreeSet<_> = new.iter().map(uid).collect();
         self.missed += before.difference(&announced).count();
-        for info in in_turn {
-            self.add(info, Meter::new(info.nominal_rate()), Box::new(|_| {}))?;
-        }
+        let refused = self.begin(&in_turn);
         let connected = self.taps.iter().map(|tap| tap.uid.clone());
         self.turns.keep(&announced.into_iter().chain(gave_way.iter().cloned()).chain(connected).collect());
-        Ok(gave_way)
+        Admitted { gave_way, refused }
     }
 
-    /// How many streams are or were announced and have not been recorded, because too many did not answer.
+    /// Begins to record these streams. One that cannot be recorded does not keep others out, and is tried again after them.
+    fn begin(&mut self, in_turn: &[&StreamInfo]) -> Vec<AddError> {
+        let mut refused = Vec::new();
+        for info in in_turn {
+            if let Err(error) = self.add(info, Meter::new(info.nominal_rate()), Box::new(|_| {})) {
+                self.waiting.insert(uid(info));
+                if self.turns.note_vain(uid(info)) {
+                    refused.push(error);
+                }
+            }
+        }
+        refused
+    }
+
+    /// How many streams are or were announced and have not been recorded: they cannot be, or too many did not answer.
     pub fn left_out(&self) -> usize {
         self.waiting.len() + self.missed
     }
@@ -176,7 +186,7 @@ impl Recorder {
             .name(format!("record {}", info.name()))
             .spawn(move || pulling.run())
             .map_err(|_| failed(Error::System("a thread")))?;
-        self.taps.push(Tap { uid: uid(info), since: Instant::now(), shared, stop, thread });
+        self.taps.push(Tap { uid: uid(info), since: Instant::now(), shared, stop: StopAtLast(stop), thread });
         Ok(())
     }
 
@@ -207,8 +217,8 @@ impl Recorder {
     ///
     /// - Errors: the file lacks what was pushed last; all that is in it is readable.
     ///
-    /// Writes the certificate beside it, too, as far as there is room for it.
-    pub fn finish(mut self) -> Result<(Summary, Vec<RecordingStream>), Failure> {
+    /// Writes the certificate beside it, too; see [`Finished::uncertified`].
+    pub fn finish(mut self) -> Result<Finished, Failure> {
         let rules = all_rules(&self.streams());
         self.taps.iter().for_each(|tap| tap.stop.raise());
         for thread in self.leaving.drain(..) {
@@ -221,10 +231,19 @@ impl Recorder {
             let _ = tap.thread.join();
             accounts.push(tap.shared.account(rules));
         }
-        let streams = accounts.iter().map(|account| account.stream.clone()).collect();
         let file = Arc::into_inner(self.current).and_then(Current::into_file).ok_or(Failure::Internal)?;
-        Ok((file.finish(accounts)?, streams))
+        file.finish(accounts)
     }
+}
+
+/// What became of streams that were to be recorded.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Admitted {
+    /// The UIDs of streams that gave way to others: they have never answered, and may have another turn.
+    pub gave_way: Vec<String>,
+    /// Streams that cannot be recorded, each told once.
+    pub refused: Vec<AddError>,
 }
 
 /// A stream that cannot be recorded, and why.

@@ -156,6 +156,9 @@ impl RemoteShared {
             waiting.extend_from_slice(part.get(..count).unwrap_or_default());
             while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = waiting.drain(..=end).collect();
+                if is_of_a_browser(&line) {
+                    return stream.write_all(b"ERROR this is no web server\r\n");
+                }
                 stream.write_all(answer(&String::from_utf8_lossy(&line), control).as_bytes())?;
             }
             if waiting.len() > LINE_BYTES_MAX {
@@ -164,6 +167,13 @@ impl RemoteShared {
         }
         Ok(())
     }
+}
+
+/// Whether the line begins a request of the web. Any page may have the browser of this user send one, with commands in what
+/// follows: a browser's connection is not heard any further.
+fn is_of_a_browser(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    [&b" HTTP/1.0"[..], b" HTTP/1.1"].iter().any(|end| line.ends_with(end))
 }
 
 fn is_timeout(error: &io::Error) -> bool {

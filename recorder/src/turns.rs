@@ -47,6 +47,13 @@ impl Turns {
         turns.into_iter().map(|(.., info)| info).collect()
     }
 
+    /// Notes that a stream was tried in vain, so that others come before it; says whether that was the first time.
+    pub(crate) fn note_vain(&mut self, uid: String) -> bool {
+        let tried = self.tried.entry(uid).or_default();
+        *tried = tried.saturating_add(1);
+        *tried == 1
+    }
+
     /// Lets those give way that have had their time, if `wanted` others wait.
     ///
     /// - Shape: `half_open` has since when each stream that has not answered is connected to, and its UID; `all` counts those that
@@ -64,7 +71,7 @@ impl Turns {
         let had_time = half_open.into_iter().filter(|(since, _)| now - *since >= GIVES_WAY_AFTER);
         let give_way: Vec<_> = had_time.take(wanted.saturating_sub(room)).map(|(_, uid)| uid).collect();
         for uid in &give_way {
-            *self.tried.entry(uid.clone()).or_default() += 1;
+            self.note_vain(uid.clone());
         }
         Room { count: room + give_way.len(), give_way }
     }

@@ -303,7 +303,7 @@ pub(crate) fn is_same_source(one: &StreamInfo, other: &StreamInfo) -> bool {
 }
 
 /// Whether two streams claim to be of one sender and one name, and have other samples.
-pub(crate) fn has_changed(one: &StreamInfo, other: &StreamInfo) -> bool {
+pub fn has_changed(one: &StreamInfo, other: &StreamInfo) -> bool {
     have_same_names(one, other) && !have_same_samples(one, other)
 }
 

@@ -158,6 +158,8 @@ def queries_and_profiles() -> None:
         assert "no stream matches Markers" in recorder.text() and "no stream matches EEG" not in recorder.text(), recorder.text()
         recorder = records(b, hub, SCRATCH / "runs-on.xdf")
         keeps(SCRATCH / "runs-on.xdf", 10_000)
+        second = b.schwann("record", "--hub", hub.url, "-o", str(SCRATCH / "runs-on.xdf"), "EEG")
+        assert second.process.wait(PATIENCE) == 3 and "another program records into this file" in second.text(), second.text()
         assert recorder.end() == 0, recorder.text()
         for word, text in (("require", '[record]\nrequire = ["EEG"]'), ("split", "[record]\nsplit = 5"), ("limits", "[record]\n[limits]\ngaps = 3")):
             profile = SCRATCH / f"{word}.toml"
@@ -165,7 +167,7 @@ def queries_and_profiles() -> None:
             refused = b.schwann("record", "--hub", hub.url, "--profile", str(profile), "-o", str(SCRATCH / "refused.xdf"))
             assert refused.process.wait(PATIENCE) == 3, refused.text()
             assert word in refused.text() and "does not go with --hub" in refused.text() and "relay in" in refused.text(), refused.text()
-    print("ok: a query that finds no stream is told; a profile that --hub cannot follow is refused")
+    print("ok: a query that finds no stream is told; a profile that --hub cannot follow, and a second recorder, are refused")
 
 
 def run_of_which_nothing_is_left() -> None:

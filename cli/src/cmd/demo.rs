@@ -46,8 +46,8 @@ sent one, and records them. It works without a network, and no other program see
 
 Exit code 0 if every sample arrived as it was sent and is in the recording, 1 if not.")]
 pub(crate) struct Arguments {
-    /// End after so many seconds of stream.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(f64))]
+    /// End after this many seconds of stream.
+    #[arg(long, value_name = "N", value_parser = stop::seconds)]
     seconds: Option<f64>,
     /// Record to this file instead of a new one in ~/schwann-recordings.
     #[arg(short, long, value_name = "FILE.xdf")]
@@ -82,11 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     wait_for_all(&recorder, &sent);
     let health = recorder.health();
     let finished = recorder.finish();
-    let (summary, streams) = finished.map_err(|failure| Problem::with(path.display(), failure))?;
+    let finished = finished.map_err(|failure| Problem::with(path.display(), failure))?;
     drop((sender, health));
     let tallies = tallies.map(|tally| tally.tally());
     let recorded = recorded(&path)?;
-    let verdict = Verdict { sent, tallies, recorded, file_bytes: summary.file_bytes, path, streams };
+    let (file_bytes, streams) = (finished.summary.file_bytes, finished.streams);
+    let verdict = Verdict { sent, tallies, recorded, file_bytes, path, streams };
     view.conclude(&verdict)?;
     Ok(if verdict.is_good() { Exit::Good } else { Exit::Found })
 }
@@ -187,8 +188,9 @@ impl Sender {
             .and_then(|orders| orders.write_all(b"end\n").and_then(|()| orders.flush()))
             .and_then(|()| self.report.read_line(&mut line))
             .map_err(|error| Problem::with("the sending process", error))?;
-        let report: Value = serde_json::from_str(&line)
-            .map_err(|_| Problem::Failed("the sending process ended without a word".to_owned()))?;
+        let report: Value = serde_json::from_str(&line).map_err(|_| {
+            Problem::Failed("the sending process ended without an error message; run it again".to_owned())
+        })?;
         let count = |key: &str| report[key].as_u64().unwrap_or_default();
         Ok(Sent { samples: count("samples"), markers: count("markers"), dropped: count("dropped") })
     }

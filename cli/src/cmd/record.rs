@@ -39,7 +39,7 @@ Examples:
   schwann record --remote --folder data                     scripts that drive LabRecorder drive this
   schwann record --control --folder data                    programs drive it over HTTP and WebSocket
   schwann record -o session.xdfz                            compressed, as pyxdf reads it
-  schwann record --seal -o session.xdf                      session.xdf.age, which the archive key opens alone
+  schwann record --seal -o session.xdf                      session.xdf.age, which only the archive key opens
   schwann record --hub URL -o far.xdf EEG                   a stream of another site; see `schwann relay --help`
 
 Keys: n goes on in the next file (the next run), a adds a note, s stops.
@@ -48,13 +48,13 @@ BIDS takes no XDF among its raw data, so recordings lie in sourcedata/; schwann 
 A recorder that is killed leaves a readable file that lacks less than a second. Losses and recoveries of a
 stream are in the file as a stream of type RecorderEvents. A file that exists is never replaced.
 
-A sealed recording that is killed lacks up to five seconds, or less if samples come fast. It is in the format of age:
+If the recorder is killed, a sealed recording lacks up to five seconds, or less if samples come fast. It is in the format of age:
 schwann keys archive makes the key, and age -d opens it, too. Its certificate lies open, with the names of streams.
 
 A disk that is full ends the recording with exit code 3; what was written before is whole and readable.
 
 Exit code 0 if something was recorded, every query found a stream, every sample that arrived is in the file, no
-stream disconnected or had more gaps than allowed, and none was in trouble at the end; 1 if not.
+stream was away and came back or had more gaps than allowed, and none was refused or in trouble at the end; 1 if not.
 Without --limits, no gap is allowed.")]
 pub(crate) struct Arguments {
     /// What to record: names, types, source ids or conditions; all streams if there is none.
@@ -65,19 +65,19 @@ pub(crate) struct Arguments {
     /// Record this, and do not begin without it.
     #[arg(long, value_name = "QUERY")]
     require: Vec<Selector>,
-    /// Take what is not said here from the tables [record] and [limits] of this TOML file.
+    /// Read options that the command line lacks from the tables [record] and [limits] of this TOML file.
     #[arg(long, value_name = "FILE.toml")]
     profile: Option<PathBuf>,
-    /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits]; the profile's own if it has one.
+    /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits]; the profile's own if it has one.
     #[arg(long, value_name = "PROFILE")]
     limits: Option<Limits>,
     /// How long to wait for required streams; 10 seconds if not said.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = stop::seconds)]
     wait: Option<f64>,
     /// End after so many seconds. With --hub they count from the first block that comes; if none does within 30, it ends.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = stop::seconds)]
     seconds: Option<f64>,
-    /// Go on in another file every so many minutes; every sample is in one of them.
+    /// Begin a new file every MINUTES; no sample is lost between files.
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     split: Option<Duration>,
     /// Wait for LabRecorder's remote control commands, by default on this computer's port 22345.
@@ -94,7 +94,7 @@ pub(crate) struct Arguments {
     /// Seal it to this public key of age, too, or if there is no archive key, to this one alone.
     #[arg(long, value_name = "KEY")]
     to: Vec<Recipients>,
-    /// Record streams of other sites, which `schwann relay out` gives to this hub; a recording that was broken off goes on.
+    /// Record streams of other sites, which `schwann relay out` gives to this hub; an interrupted recording continues.
     #[cfg(feature = "hub")]
     #[arg(long, value_name = "URL", conflicts_with_all = ["remote", "control", "require", "limits", "split", "seal", "to"])]
     hub: Option<schwann_hub::Address>,
@@ -175,16 +175,16 @@ impl Desk<'_> {
         if let Some(door) = &self.controlled {
             view.tell_control(door)?;
         }
-        let mut said = 0;
+        let mut told = Told::default();
         loop {
             let status = self.control.status();
             let is_recording = status.recording.is_some();
             let prompt = keyboard.as_ref().map(|keyboard| keyboard.prompt(is_recording));
             view.show(&self.scene(&status), prompt.as_deref())?;
-            for remark in status.remarks.get(said..).unwrap_or_default().iter().chain(&self.turned_away()) {
-                view.remark(remark)?;
+            for remark in told.news(&status, self.waits_for_commands()).into_iter().chain(self.turned_away())
+            {
+                view.remark(&remark)?;
             }
-            said = status.remarks.len();
             let wishes = keyboard.as_mut().map(Keyboard::wishes).unwrap_or_default();
             let quits = wishes.into_iter().any(|wish| self.obey(wish, &mut view));
             let left = self.left(&status);
@@ -197,7 +197,7 @@ impl Desk<'_> {
             }
         }
         drop(keyboard);
-        self.conclude(&mut view)
+        self.conclude(&mut view, &mut told)
     }
 
     /// How long is left of the recording, if it is to end by itself.
@@ -230,7 +230,7 @@ impl Desk<'_> {
 
     fn turned_away(&self) -> Option<String> {
         let stranger = self.remote.as_ref()?.turned_away()?;
-        Some(format!("remote control did not hear {stranger}; --remote-anyone obeys everyone"))
+        Some(format!("remote control turned {stranger} away; --remote-anyone admits every program"))
     }
 
     /// All that a recording shows of itself now.
@@ -252,15 +252,18 @@ impl Desk<'_> {
     }
 
     /// Completes the file. What is said of connections, rates and stamps is judged while the streams still ran.
-    fn conclude(&self, view: &mut View) -> Outcome {
+    fn conclude(&self, view: &mut View, told: &mut Told) -> Outcome {
         let stopped = self.control.stop();
         let status = self.control.status();
         match stopped {
             Ok(_) | Err(ControlError::Idle) => {}
             Err(error) => return Err(failed(error)),
         }
-        if let Some(failure) = status.failure {
+        if let Some(failure) = status.failures.first() {
             return Err(Problem::Failed(failure.to_string()));
+        }
+        for remark in told.news(&status, false) {
+            view.remark(&remark)?;
         }
         let takes_all = self.arguments.queries.is_empty();
         let before = status.complete.len().saturating_sub(status.ended.len());
@@ -273,6 +276,28 @@ impl Desk<'_> {
             && status.remarks.is_empty()
             && status.ended.iter().all(|ended: &Arc<Ended>| ended.is_well());
         Ok(if is_well { Exit::Good } else { Exit::Found })
+    }
+}
+
+/// How much of what happened was told.
+#[derive(Default)]
+struct Told {
+    remarks: usize,
+    failures: usize,
+}
+
+impl Told {
+    /// What is to be told now. A failure that ends the program is what it says last.
+    fn news(&mut self, status: &Status, goes_on: bool) -> Vec<String> {
+        let kept = self.remarks.saturating_sub(status.remarks_passed);
+        let mut news = status.remarks.get(kept..).unwrap_or_default().to_vec();
+        self.remarks = status.remarks_passed + status.remarks.len();
+        if goes_on {
+            let failures = status.failures.get(self.failures..).unwrap_or_default();
+            news.extend(failures.iter().map(ToString::to_string));
+            self.failures = status.failures.len();
+        }
+        news
     }
 }
 

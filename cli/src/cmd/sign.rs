@@ -1,11 +1,10 @@
 //! `schwann sign`: what a person says of a recording, in its certificate.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schwann_recorder::certificate::{Certificate, certificate_path};
+use schwann_recorder::certificate::{Certificate, certificate_path, replace_beside};
 
 use super::verify::text_of;
 use crate::exit::{Exit, Outcome, Problem};
@@ -14,7 +13,7 @@ use crate::terminal::printable;
 
 /// Sign a statement on a recording in its certificate, such as that you reviewed or approved it.
 ///
-/// This computer's key signs your name, the time and the meaning; it vouches for who you are.
+/// This computer's key signs your name, the time and the meaning. It does not prove who you are.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -45,9 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let read = Certificate::parse(&text, Some(member.lab())).map_err(|error| wrong(&error))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let endorsed = read.endorsed(&arguments.name, &arguments.meaning, now, member);
-    // The old one stays whole until the new one is.
-    let new = at.with_extension("json.new");
-    fs::write(&new, endorsed).and_then(|()| fs::rename(&new, &at)).map_err(|error| wrong(&error))?;
+    replace_beside(&arguments.file, endorsed.as_ref()).map_err(|error| wrong(&error))?;
     let signed = format!("{}: {}: {}", at.display(), arguments.meaning, arguments.name);
     writeln!(io::stdout(), "{}", printable(&signed))?;
     Ok(Exit::Good)

@@ -3,9 +3,11 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use schwann::outlet::{Outlet, OutletOptions};
 use schwann::{ChannelFormat, StreamInfo};
+use schwann_recorder::Recorder;
 use schwann_xdf::{Clocks, Jitter, Options, RecordedStream, Recording, Survey, Values, Writer};
 use serde_json::Value;
 
@@ -246,11 +248,26 @@ fn names_of_bids_count_the_runs() {
     for run in ["001", "002"] {
         let name = format!("study/sourcedata/sub-01/ses-a/eeg/sub-01_ses-a_task-rest_run-{run}_eeg.xdf");
         let arguments = ["--bids", "study", "--subject", "01", "--session", "a", "--task", "rest"];
-        let wanted = ["record", "--wait", "60", "--require", "Test", "--seconds", "0.3", "--json"];
-        let (code, out, err) = lab.run(&[&wanted[..], &arguments[..]].concat());
-        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        let wanted = ["record", "--wait", "60", "--require", "Test", "--json"];
+        let mut recorder = lab.start(&[&wanted[..], &arguments[..]].concat());
+        recorder.wait_for(|line| samples(line, "Fake counter:1@100") > 10);
+        let (code, rest) = recorder.interrupt();
+        assert_eq!(code, Some(0), "{rest}");
         assert!(Survey::of(lab.path(&name), |_, _| {}).expect("a recording").is_sound());
     }
+}
+
+#[test]
+fn a_certificate_that_cannot_be_written_is_told() {
+    let lab = Lab::new("record-uncertified");
+    let mut fake = lab.start(&["fake", "counter@100"]);
+    fake.wait_for_line("sending");
+    std::fs::create_dir(lab.path("x.xdf.cert.json.new")).expect("a folder");
+    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--wait", "60", "--require", "Test", "--json"]);
+    recorder.wait_for(|line| samples(line, "Fake counter:1@100") > 10);
+    let (code, rest) = recorder.interrupt();
+    assert!(code == Some(1) && rest.contains("its certificate cannot be written"), "{code:?}: {rest}");
+    assert!(Survey::of(lab.path("x.xdf"), |_, _| {}).expect("a recording").is_sound());
 }
 
 #[test]
@@ -267,8 +284,36 @@ fn a_description_that_breaks_off_is_told() {
     let (code, shown, _) =
         lab.run(&["record", "-o", "x.xdf", "--seconds", "1", "--require", "EEG", "--wait", "60"]);
     assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("Named oddly of ") && shown.contains("breaks off at what is no XML"), "{shown}");
+    assert!(
+        shown.contains("Named oddly of ") && shown.contains("has invalid XML in its description"),
+        "{shown}"
+    );
     assert!(load(&lab.path("x.xdf")).streams[0].header.xml.contains("alpha"), "what can be read is there");
+}
+
+#[test]
+fn a_stream_that_cannot_be_recorded_keeps_no_other_out_and_a_recorder_that_is_let_go_ends() {
+    let lab = Lab::new("record-newer");
+    let info = StreamInfo::new("Here", "EEG", 1, 100.0, ChannelFormat::Float32, "here").expect("valid");
+    let outlet =
+        Outlet::in_context(&info, &OutletOptions::default(), context_of(&lab, None)).expect("a stream");
+    let here = outlet.info().clone();
+    let text = String::from_utf8(here.fullinfo()).expect("text").replace(&here.uid().to_string(), "newer");
+    let (before, version) = text.split_once("<version>").expect("it has one");
+    let (_, after) = version.split_once('<').expect("an end");
+    let newer = StreamInfo::parse(format!("{before}<version>2.0<{after}").as_bytes()).expect("a stream");
+    let mut recorder = Recorder::create(&lab.path("x.xdf"), context_of(&lab, None)).expect("a file");
+    let refused = recorder.admit(&[newer.clone(), here]).refused;
+    assert!(matches!(&refused[..], [one] if one.to_string().starts_with("Here: ")), "{refused:?}");
+    assert!(recorder.admit(&[newer]).refused.is_empty(), "it was told");
+    assert_eq!((recorder.streams().len(), recorder.left_out()), (1, 1));
+    assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs(60))), "the other one is recorded");
+    drop(recorder);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while outlet.have_consumers() {
+        assert!(Instant::now() < deadline, "its threads go on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Stands for a full disk where none can be had: the file may not grow further.

@@ -43,7 +43,7 @@ export class Tape {
     const percent = all ? Math.floor(done / all * 100) : 0;
     this.#note.textContent = failure ? `Not all was read: ${failure}` :
       verdicts === null ? `Looking for faults: ${percent} %${left === null ? "" : `, ${duration(Math.ceil(left))} left`}` :
-      verdicts.length ? plural(verdicts.length, "verdict") : "Nothing speaks against these streams.";
+      verdicts.length ? plural(verdicts.length, "verdict") : "No problems found in these streams.";
     this.#list.hidden = !verdicts?.length;
     const names = this.#handlers.names();
     this.#list.replaceChildren(...(verdicts ?? []).map(({ stream, text, time }) => {

@@ -20,6 +20,8 @@ impl Far {
             Err(why) => return refused::name("announcement", "", why),
         };
         if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&id) {
+            self.remarks
+                .tell(format!("{TOO_MANY}; no new stream is taken until this command is started again"));
             return refused_from_hub("announcement", &stream.to_string(), &TOO_MANY);
         }
         let run = self.runs.entry(id).or_insert(fresh);

@@ -13,6 +13,8 @@ pub enum RecordingError {
     Create(PathBuf, CreateError),
     /// The disk takes nothing, or gives nothing back.
     Disk(io::Error),
+    /// Another program records into this file, or its folder cannot be held for this one.
+    Held(io::Error),
     /// There is a file already.
     Exists(PathBuf),
     /// The file could not be completed.
@@ -25,6 +27,7 @@ impl fmt::Display for RecordingError {
         match self {
             Self::Create(path, error) => write!(out, "{}: {error}; {same}", path.display()),
             Self::Disk(error) => write!(out, "the recording's disk: {error}; give it room: {same}"),
+            Self::Held(error) => error.fmt(out),
             Self::Exists(path) => {
                 write!(out, "{} exists, and a recording is never replaced; name another file", path.display())
             }

@@ -19,6 +19,8 @@ pub struct Finished {
     pub summary: Option<Summary>,
     /// Blocks that are kept and are not in the file.
     pub unwritten: Unwritten,
+    /// Why the file has no certificate; nothing if it has one.
+    pub uncertified: Option<String>,
     /// Where they stay; nothing if the file has all of it.
     pub folder: Option<PathBuf>,
     /// The queries that chose no stream.
@@ -36,6 +38,7 @@ impl Finished {
         self.summary.is_some()
             && self.streams.iter().all(RecordedStream::is_well)
             && self.unwritten.count() == 0
+            && self.uncertified.is_none()
             && self.unmatched.is_empty()
             && self.unreadable.is_empty()
             && self.problem.is_none()
@@ -48,10 +51,10 @@ impl Recording {
     /// - Errors: [`RecordingError`]; the folder stays, and the same command tries again.
     pub fn finish(mut self) -> Result<Finished, RecordingError> {
         self.sync()?;
-        let Written { summary, unwritten } = if self.has_samples() {
+        let Written { summary, unwritten, uncertified } = if self.has_samples() {
             write::write(&mut self)?
         } else {
-            Written { summary: None, unwritten: self.unopened() }
+            Written { summary: None, unwritten: self.unopened(), uncertified: None }
         };
         let is_whole = unwritten.count() == 0;
         if is_whole {
@@ -64,6 +67,7 @@ impl Recording {
             unreadable: self.unreadable(),
             summary,
             unwritten,
+            uncertified,
             folder: (!is_whole).then_some(self.folder),
             problem: self.hub.err(),
             path: self.path,

@@ -1,6 +1,8 @@
 //! From sealed blocks to an XDF file with its certificate.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
 
 use schwann_proto::wire::sample::Layout;
 use schwann_recorder::certificate::{Certificate, Facts, StreamAccount, content_name, write_beside};
@@ -19,6 +21,8 @@ pub(super) struct Written {
     /// What is in the file; nothing if there is none.
     pub(super) summary: Option<Summary>,
     pub(super) unwritten: Unwritten,
+    /// Why it has no certificate.
+    pub(super) uncertified: Option<String>,
 }
 
 /// How many kept blocks are not in the file, and why.
@@ -63,8 +67,8 @@ pub(super) fn write(recording: &mut Recording) -> Result<Written, RecordingError
     for (run, number) in damaged {
         recording.archives.get_mut(&run).into_iter().for_each(|archive| archive.lose(number));
     }
-    certify(recording, &summary, accounts);
-    Ok(Written { summary: Some(summary), unwritten })
+    let uncertified = certify(recording, &summary, accounts).err().map(|error| error.to_string());
+    Ok(Written { summary: Some(summary), unwritten, uncertified })
 }
 
 /// The streams of a file, while they are written.
@@ -123,7 +127,7 @@ impl Pages {
 }
 
 /// Writes the certificate, with what is missing among its events.
-fn certify(recording: &mut Recording, summary: &Summary, streams: Vec<StreamAccount>) {
+fn certify(recording: &mut Recording, summary: &Summary, streams: Vec<StreamAccount>) -> io::Result<PathBuf> {
     for stream in recording.streams() {
         for range in stream.runs.iter().flat_map(|run| run.missing.as_slice()) {
             let (first, last) = (range.first, range.last);
@@ -141,8 +145,7 @@ fn certify(recording: &mut Recording, summary: &Summary, streams: Vec<StreamAcco
         replaces: None,
     };
     let member = Some(&**recording.far.access().member());
-    // A disk without room for it has a recording with checksums alone, and `verify` says that.
-    let _ = write_beside(&recording.path, &Certificate::encode(&facts.statement(member), member));
+    write_beside(&recording.path, &Certificate::encode(&facts.statement(member), member))
 }
 
 /// A stream of the file, while it is written.

@@ -9,12 +9,12 @@ use std::time::{Instant, SystemTime};
 
 use schwann::resolver::ResolveError;
 use schwann::{Context, StreamInfo, local_clock};
-use schwann_xdf::{Failure, Recipients, Summary};
+use schwann_xdf::{Failure, Recipients};
 
 use super::{ControlError, Ended, Failed, Progress, Settings, Status};
 use crate::naming::{Labels, Naming};
 use crate::query::Selector;
-use crate::recorder::{Leaving, Recorder};
+use crate::recorder::{Finished, Leaving, Recorder};
 use crate::sealing;
 use crate::search::{Missing, Search};
 use crate::space::Space;
@@ -30,7 +30,10 @@ pub(super) struct Desk {
     complete: Vec<PathBuf>,
     ended: Vec<Arc<Ended>>,
     remarks: Vec<String>,
+    /// How many older ones are not kept any more.
+    remarks_passed: usize,
     failure: Option<Failed>,
+    failures: Vec<Failed>,
 }
 
 /// A recording in progress.
@@ -49,14 +52,24 @@ struct Running {
 /// A file that streams are leaving.
 struct Closing {
     path: PathBuf,
-    thread: JoinHandle<Result<Summary, Failure>>,
+    thread: JoinHandle<Result<Finished, Failure>>,
 }
 
 impl Desk {
     pub(super) fn open(context: Arc<Context>, settings: Settings) -> Result<Self, ResolveError> {
         let search = Search::start(Arc::clone(&context), &settings.wanted, &settings.required)?;
-        let (complete, ended, remarks) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { context, settings, search, running: None, complete, ended, remarks, failure: None })
+        Ok(Self {
+            context,
+            settings,
+            search,
+            running: None,
+            complete: Vec::new(),
+            ended: Vec::new(),
+            remarks: Vec::new(),
+            remarks_passed: 0,
+            failure: None,
+            failures: Vec::new(),
+        })
     }
 
     /// Whether all required streams are there.
@@ -79,9 +92,10 @@ impl Desk {
         recorder.set_limits(self.settings.limits);
         self.search.begin_anew(&self.settings.wanted);
         let mut running = Running::new(recorder, self.settings.required.clone());
-        running.take_in_new(&mut self.search)?;
+        let remarks = running.take_in_new(&mut self.search);
         self.failure = None;
         self.running = Some(running);
+        remarks.into_iter().for_each(|remark| self.remark(remark));
         Ok(path)
     }
 
@@ -109,17 +123,18 @@ impl Desk {
         for closing in closing {
             self.note_closed(closing);
         }
-        let (summary, streams) = recorder.finish().map_err(|failure| {
+        let finished = recorder.finish().map_err(|failure| {
             let failed = Failed { path: path.clone(), failure };
             self.failure = Some(failed.clone());
+            self.failures.push(failed.clone());
             ControlError::Failed(failed)
         })?;
-        self.complete.push(path.clone());
+        self.note_complete(path.clone(), finished.uncertified);
         let ended = Arc::new(Ended {
             path,
-            file_bytes: summary.file_bytes,
+            file_bytes: finished.summary.file_bytes,
             seconds: last.seconds,
-            streams,
+            streams: finished.streams,
             lost_required,
             verdicts: last.verdicts,
             unmatched: last.unmatched,
@@ -176,24 +191,23 @@ impl Desk {
             complete: self.complete.clone(),
             ended: self.ended.clone(),
             remarks: self.remarks.clone(),
+            remarks_passed: self.remarks_passed,
             failure: self.failure.clone(),
+            failures: self.failures.clone(),
         }
     }
 
     /// Does what is due.
     pub(super) fn tick(&mut self, now: Instant) {
         let Some(running) = &mut self.running else { return };
-        let remarks = match running.take_in_new(&mut self.search) {
-            Ok(remarks) => remarks,
-            Err(error) => vec![error.to_string()],
-        };
+        let remarks = running.take_in_new(&mut self.search);
         remarks.into_iter().for_each(|remark| self.remark(remark));
         self.note_closed_files();
         let Some(running) = &mut self.running else { return };
         let health = running.recorder.health();
         running.space.note(running.recorder.path(), running.bytes_before + health.file_bytes, now);
         if health.failure.is_some() {
-            // The failure is kept, and said in each status.
+            // The failure is kept: see `Status::failures`.
             let _ = self.stop();
             return;
         }
@@ -231,9 +245,19 @@ impl Desk {
 
     fn note_closed(&mut self, closing: Closing) {
         match closing.thread.join().unwrap_or(Err(Failure::Internal)) {
-            Ok(_) => self.complete.push(closing.path),
+            Ok(finished) => self.note_complete(closing.path, finished.uncertified),
             Err(failure) => self.remark(Failed { path: closing.path, failure }.to_string()),
         }
+    }
+
+    fn note_complete(&mut self, path: PathBuf, uncertified: Option<io::Error>) {
+        if let Some(error) = uncertified {
+            self.remark(format!(
+                "{}: complete, but its certificate cannot be written: {error}",
+                path.display()
+            ));
+        }
+        self.complete.push(path);
     }
 
     /// Keeps a sentence for the people who look; the same one once.
@@ -243,6 +267,7 @@ impl Desk {
         }
         let many = self.remarks.len().saturating_sub(REMARKS_MAX);
         self.remarks.drain(..many);
+        self.remarks_passed += many;
     }
 }
 
@@ -254,12 +279,14 @@ impl Running {
     }
 
     /// Records new streams; returns what a person should know of them.
-    fn take_in_new(&mut self, search: &mut Search) -> Result<Vec<String>, ControlError> {
+    fn take_in_new(&mut self, search: &mut Search) -> Vec<String> {
         let recorded = self.recorder.streams();
         let new = search.new_streams(&recorded);
-        let remarks = new.iter().filter_map(|info| changed(info, &recorded)).collect();
-        search.forget(&self.recorder.admit(&new).map_err(ControlError::Add)?);
-        Ok(remarks)
+        let changed = new.iter().filter_map(|info| changed(info, &recorded));
+        let admitted = self.recorder.admit(&new);
+        search.forget(&admitted.gave_way);
+        let refused = admitted.refused.iter().map(|error| format!("not recorded: {error}"));
+        changed.chain(refused).collect()
     }
 
     fn go_on_in(&mut self, path: PathBuf) -> Result<(), ControlError> {

@@ -1,5 +1,6 @@
 //! The file of a recording: its own streams as far as there are any yet, and what its certificate will say.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::{lock, may_be_sealed};
 use crate::certificate::{Certificate, Events, Facts, StreamAccount, content_name, hex, write_beside};
 use crate::naming::is_packed;
+use crate::status::RecordingStream;
 
 /// The file, and its own streams as far as there are any yet.
 pub(super) struct File {
@@ -33,6 +35,18 @@ pub(super) struct Certified {
     pub(super) sealed_to: Option<Recipients>,
 }
 
+/// A file that is complete.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finished {
+    /// What is in the file.
+    pub summary: Summary,
+    /// Where every stream stood when it left the file.
+    pub streams: Vec<RecordingStream>,
+    /// Why the file has no certificate; nothing if it has one. Without it, the file has checksums alone.
+    pub uncertified: Option<io::Error>,
+}
+
 impl Certified {
     pub(super) fn begin(path: &Path, context: &Context, sealed_to: Option<&Recipients>) -> Self {
         let member = context.trust().ok().and_then(|trust| trust.member().cloned());
@@ -47,7 +61,7 @@ impl Certified {
     }
 
     /// Writes the certificate of the finished file.
-    pub(super) fn write(self, proof: Proof, streams: Vec<StreamAccount>) {
+    pub(super) fn write(self, proof: Proof, streams: Vec<StreamAccount>) -> io::Result<PathBuf> {
         self.note("stop");
         let facts = Facts {
             name: content_name(&self.path),
@@ -59,8 +73,7 @@ impl Certified {
             replaces: None,
         };
         let member = self.member.as_deref();
-        // A disk without room for it has a recording with checksums alone, and `verify` says that.
-        let _ = write_beside(&self.path, &Certificate::encode(&facts.statement(member), member));
+        write_beside(&self.path, &Certificate::encode(&facts.statement(member), member))
     }
 }
 
@@ -103,11 +116,12 @@ impl File {
     }
 
     /// Completes the file and its certificate.
-    pub(super) fn finish(self, streams: Vec<StreamAccount>) -> Result<Summary, Failure> {
+    pub(super) fn finish(self, accounts: Vec<StreamAccount>) -> Result<Finished, Failure> {
         drop((self.events, self.annotations));
         let summary = self.writer.finish()?;
-        self.certified.write(summary.proof.clone(), streams);
-        Ok(summary)
+        let streams = accounts.iter().map(|account| account.stream.clone()).collect();
+        let uncertified = self.certified.write(summary.proof.clone(), accounts).err();
+        Ok(Finished { summary, streams, uncertified })
     }
 
     /// Records that something happened to a stream now.

@@ -45,22 +45,47 @@ impl Pulling {
                 writing = next;
                 self.next_offset = 0.0;
             }
-            // What has arrived by the time of the stop belongs to the recording.
-            let last = self.stop.is_raised();
-            let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PULL_SECONDS });
-            // First what happened to the connection: what was pulled after a return belongs to another run.
-            self.note_events(&info, &writing);
-            self.take_in(&chunk, &writing.writer);
-            match pulled {
-                Err(Error::Lost) => return self.lose(&info, &writing),
-                _ if last && chunk.count() == 0 => break,
-                _ => {}
+            if self.stop.is_raised() {
+                return self.take_rest(&mut chunk, &info, &writing);
+            }
+            if self.pull(&mut chunk, PULL_SECONDS, &info, &writing) == Err(Error::Lost) {
+                return self.lose(&info, &writing);
             }
             self.record_offset(&writing.writer);
-            if !last && !pause.is_zero() {
+            if !pause.is_zero() {
                 self.stop.wait(pause);
             }
         }
+    }
+
+    /// Takes in what had arrived when the recording was told to stop: a sender that never pauses would have no end.
+    fn take_rest(&mut self, chunk: &mut Chunk, info: &StreamInfo, writing: &Writing) {
+        let mut left = self.shared.inlet.samples_available();
+        loop {
+            let pulled = self.pull(chunk, 0.0, info, writing);
+            left = left.saturating_sub(chunk.count());
+            if pulled == Err(Error::Lost) {
+                return self.lose(info, writing);
+            }
+            if left == 0 || chunk.count() == 0 {
+                break;
+            }
+        }
+        self.record_offset(&writing.writer);
+    }
+
+    fn pull(
+        &mut self,
+        chunk: &mut Chunk,
+        patience: f64,
+        info: &StreamInfo,
+        writing: &Writing,
+    ) -> Result<(), Error> {
+        let pulled = chunk.pull(&self.shared.inlet, patience);
+        // First what happened to the connection: what was pulled after a return belongs to another run.
+        self.note_events(info, writing);
+        self.take_in(chunk, &writing.writer);
+        pulled
     }
 
     /// Connects and asks for the whole description; none if the recording ends before that.

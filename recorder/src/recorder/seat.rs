@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use schwann_xdf::{Failure, Summary};
+use schwann_xdf::Failure;
 
-use super::file::File;
+use super::file::{File, Finished};
 use super::lock;
 use crate::certificate::StreamAccount;
 
@@ -76,8 +76,9 @@ impl Current {
         let mut taken = lock(&self.seat);
         let number = taken.seat.number + 1;
         let Taken { seat, left } = core::mem::replace(&mut *taken, Taken::new(next, number));
-        drop(taken);
+        // Before another may take a seat: it would find this file newer than its own, and move into it a second time.
         self.number.store(number, Ordering::Release);
+        drop(taken);
         seat.file.note(&format!("continued in {}", name(path)));
         Leaving { path: before, file: Arc::clone(&seat.file), left, accounts }
     }
@@ -105,7 +106,7 @@ impl Leaving {
     /// Waits until every stream has left, which takes as long as one pull, and completes the file.
     ///
     /// - Errors: the file lacks what was pushed last; all that is in it is readable.
-    pub fn finish(self) -> Result<Summary, Failure> {
+    pub fn finish(self) -> Result<Finished, Failure> {
         // Nothing is ever sent: this returns when the last sender is gone.
         let Err(_all_left) = self.left.recv();
         Arc::into_inner(self.file).ok_or(Failure::Internal)?.finish(self.accounts)

@@ -19,8 +19,23 @@ pub(super) struct Tap {
     pub(super) uid: String,
     pub(super) since: Instant,
     pub(super) shared: Arc<TappedInlet>,
-    pub(super) stop: Arc<Stop>,
+    pub(super) stop: StopAtLast,
     pub(super) thread: JoinHandle<()>,
+}
+
+/// Tells a stream's thread to end, at the latest when the recorder is gone: else it would record for ever.
+pub(super) struct StopAtLast(pub(super) Arc<Stop>);
+
+impl StopAtLast {
+    pub(super) fn raise(&self) {
+        self.0.raise();
+    }
+}
+
+impl Drop for StopAtLast {
+    fn drop(&mut self) {
+        self.raise();
+    }
 }
 
 impl Tap {
@@ -43,7 +58,12 @@ impl Tap {
     }
 
     pub(super) fn status(&self) -> RecordingStream {
-        self.shared.status()
+        let mut status = self.shared.status();
+        // A thread that has ended has said so, unless it panicked: then nothing of the stream is recorded any more.
+        if self.thread.is_finished() && status.phase != Phase::Unreadable {
+            status.phase = Phase::Lost;
+        }
+        status
     }
 }
 

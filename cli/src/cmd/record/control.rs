@@ -18,8 +18,8 @@ use crate::sys::files;
 pub(crate) struct Access {
     /// Wait for programs that drive the recorder over HTTP and WebSocket, by default on this computer's port 22346.
     ///
-    /// The address that is printed holds a token, without which nothing is answered. An address that other computers
-    /// reach is served by TLS. docs/record-control.md says what programs ask for.
+    /// The printed address holds a token, and every request needs it. Addresses that other computers
+    /// reach use TLS. docs/record-control.md lists the requests.
     #[arg(id = "control", long = "control", value_name = "IP:PORT", num_args = 0..=1)]
     #[arg(default_missing_value = "127.0.0.1:22346")]
     address: Option<SocketAddr>,

@@ -10,7 +10,7 @@ pub(crate) struct Name {
     /// The recording to write; it must not exist yet. Without it, the time of the start is the name.
     #[arg(short, long, value_name = "FILE.xdf", conflicts_with_all = ["bids", "folder"])]
     output: Option<PathBuf>,
-    /// Where recordings without -o go; no program that drives the recorder leaves it.
+    /// Folder for recordings without -o. Programs that drive the recorder cannot write outside it.
     #[arg(long, value_name = "FOLDER", conflicts_with = "bids")]
     folder: Option<PathBuf>,
     /// Name the recording as BIDS does, among the source data of the dataset in this folder.

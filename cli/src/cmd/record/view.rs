@@ -254,7 +254,7 @@ impl Scene {
         let unseen = self.unseen.iter().map(|unseen| format!("not recorded: {unseen}"));
         let left_out = (self.left_out > 0).then(|| {
             format!(
-                "{} more were announced and are not recorded: too many did not answer, and may be made up",
+                "{} more were announced and are not recorded: they cannot be, or too many did not answer and may be made up",
                 thousands(self.left_out as u64)
             )
         });
@@ -272,7 +272,7 @@ impl Scene {
 
 fn cut_description(stream: &RecordingStream) -> String {
     format!(
-        "{} of {} has a description that breaks off at what is no XML, such as a name with a blank: the file lacks what \
+        "{} of {} has invalid XML in its description, such as a name with a space: the file lacks what \
          follows there, perhaps channel names",
         stream.info.name(),
         stream.info.hostname()

@@ -28,6 +28,7 @@ pub(super) fn finished(finished: &Finished, remarks: &[String]) -> Value {
         "refused_blocks": unwritten.refused,
         "damaged_blocks": unwritten.damaged,
         "folder": finished.folder,
+        "uncertified": finished.uncertified,
         "unmatched": finished.unmatched,
         "unreadable": finished.unreadable,
         "is_well": finished.is_well(),

@@ -18,6 +18,9 @@ pub(super) fn finished(finished: &Finished) -> Vec<String> {
         )
     }));
     lines.extend(unwritten(finished));
+    lines.extend(finished.uncertified.iter().map(|error| {
+        format!("{}: complete, but its certificate cannot be written: {error}", finished.path.display())
+    }));
     if let Some(problem) = &finished.problem {
         lines.push(format!(
             "what was sent last is not known, because the hub was not reached at the end: {problem}"
