@@ -104,9 +104,10 @@ pub(crate) fn conclude(outcome: Outcome) -> ExitCode {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0  all is well
-  1  the command worked and found something wrong
-  2  the command line makes no sense
-  3  the command could not do its work; one line says why";
+  1  the command worked and found a problem
+  2  the command line is invalid
+  3  the command failed; one line on standard error says why
+  130  a second Ctrl-C ended the command before its work was done";
 
 /// The command could not do its work.
 const FAILED: u8 = 3;

@@ -35,13 +35,13 @@ Examples:
   schwann dash session.xdf                 a recording on the same page: scroll, zoom, go to a verdict
   ssh -L 16570:127.0.0.1:16570 lab-pc schwann dash --no-browser
 
-A recording of any size is there at once by its index. One without an index is read through first. The page says what speaks
-against a recording as soon as all of it was read.
+A recording of any size is there at once by its index. One without an index is read through first. The page shows the findings
+on a recording as soon as it has read all of it.
 
 What the dashboard does never costs a recorder a sample: it receives on connections of its own.
 
-The address that is printed holds a token, without which nothing is answered, because other users of this computer
-reach the port as well. Share it only with people who may see every stream.
+The printed address holds a token. Every request needs it, because other users of this computer
+reach the port as well. Share the address only with people who may see every stream.
 
 With --lan other computers and phones reach it by TLS. There is a link for each role: look sees everything, mark also
 writes markers and sends streams, record also drives the recorder. The code for a camera holds the link of --qr. A
@@ -56,11 +56,11 @@ pub(crate) struct Arguments {
     /// Port to serve at [default: 16570, or any if that is taken].
     #[arg(long)]
     port: Option<u16>,
-    /// Session to show; may be given several times. Markers and recordings are of the first [default: that of the
+    /// LSL session id to show; may be given several times. Markers and recordings use the first [default: that of the
     /// configuration].
     #[arg(long = "session", value_name = "ID")]
     sessions: Vec<String>,
-    /// Folder for recordings that are started from the page [default: the folder of now].
+    /// Folder for recordings that are started from the page [default: the current folder].
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// Post to this address when a stream is lost or back.
@@ -184,7 +184,10 @@ fn show_links(
             writeln!(out, "{code}")?;
         }
     }
-    writeln!(out, "A link lets in who has it. Give each person the one that suffices.")?;
+    writeln!(
+        out,
+        "Each link opens the dashboard with its role. Give each person the link with the fewest rights."
+    )?;
     if arguments.certificate.is_none() {
         writeln!(
             out,

@@ -12,8 +12,8 @@ use crate::{
 
 /// Find out why a stream is not seen, and what to do about it.
 ///
-/// It looks at the configuration and tries every network of this computer. It searches streams of all sessions in several ways, and
-/// knocks at their ports. It changes nothing, unless you agree to it with --fix. Each finding is one sentence and one command.
+/// It looks at the configuration and tries every network of this computer. It searches for streams of all sessions in several ways, and
+/// tries their ports. It changes nothing unless you agree to it with --fix. Each finding is one sentence and one command.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -30,8 +30,8 @@ brainvision, edf and bdf hold streams with a rate, a file each, with all markers
 BAD_gap. nwb, mcap, csv and npz hold every stream with the time of each sample.
 Times are on the recorder's clock, by the measured clock offsets; streams with a rate are evened out between gaps.
 --resample gives all streams with a rate the same one, in samples at the same times: whole multiples of its period on the
-recorder's clock. A filter without delay keeps 0.8 of the lower half rate within 0.05 %, and takes away what lies above that
-half by 80 dB. Beside a gap, the last sample goes on until the filter's end. Gaps stay gaps.
+recorder's clock. A zero-phase filter keeps frequencies below 0.8 of half the lower rate within 0.05 %. It attenuates those above
+that half by 80 dB. At a gap, the filter repeats the nearest sample. Gaps stay gaps.
 Whole numbers that fit are exact; what a format rounds is printed. No existing file is replaced.
 
 Exit code 0 if all is in the files, 1 if a stream or some of its events were left out, or the recording is damaged.")]

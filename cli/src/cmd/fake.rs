@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Send faster than the stated rate by so many parts per million; slower if negative.
     #[arg(long, value_name = "PPM", default_value_t = 0.0, allow_negative_numbers = true, value_parser = ppm)]
     drift_ppm: f64,
-    /// Let stamps jump by SECONDS, AFTER so many seconds.
+    /// Make stamps jump by SECONDS when AFTER seconds have passed.
     #[arg(long, value_name = "SECONDS@AFTER", allow_hyphen_values = true)]
     clock_step: Option<ClockStep>,
     /// Give the streams this fault.

@@ -76,13 +76,13 @@ struct Up {
     /// Its port.
     #[arg(long, default_value_t = 4222)]
     port: u16,
-    /// Its port for WebSocket, which firewalls let through that know the web alone: 443 needs rights.
+    /// Its port for WebSocket, for firewalls that pass only web traffic. Ports below 1024, such as 443, may need root.
     #[arg(long, value_name = "PORT", default_value_t = 8443)]
     websocket_port: u16,
     /// How much it keeps, in GB of 1000 MB: beyond that it takes nothing, and journals fill.
     #[arg(long, value_name = "GB", default_value_t = 50.0, value_parser = gigabytes)]
     limit: f64,
-    /// The program.
+    /// The NATS server to run: a path, or a name on PATH.
     #[arg(long, value_name = "PROGRAM", default_value = "nats-server")]
     server: OsString,
 }

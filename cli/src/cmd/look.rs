@@ -22,13 +22,13 @@ use crate::terminal::{Destination, Palette, Screen, Shown};
 /// How to look at the lab.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Look once, and end: after two seconds at most, or five if a stream is too young to judge; 1 if there is no stream or one is not well.
+    /// Look once, for two seconds at most; five if a stream is too young to judge, or with hubs. Exit code 1 if there is no stream, or a bad one.
     #[arg(long)]
     once: bool,
     /// Print JSON for scripts, once.
     #[arg(long)]
     json: bool,
-    /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits].
+    /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits].
     #[arg(long, value_name = "PROFILE", default_value = "usual")]
     limits: Limits,
     #[command(flatten)]

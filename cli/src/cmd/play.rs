@@ -44,10 +44,10 @@ pub(crate) struct Arguments {
     /// Speed, in multiples of the original.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// Begin so far into the recording: seconds, MM:SS or HH:MM:SS.
+    /// Begin at this time in the recording: seconds, MM:SS or HH:MM:SS.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     from: f64,
-    /// End so far into the recording; by default at its end.
+    /// End at this time in the recording [default: its end].
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<f64>,
     /// Repeat until Ctrl-C.

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
     #[command(flatten)]
     opening: Opening,
-    /// Seal the new recording to this key, too; one of a sealed recording is sealed to the lab's archive key.
+    /// Seal the new recording to this key, too. If the old one is sealed, the new one is sealed to the archive key.
     #[arg(long, value_name = "KEY")]
     to: Vec<Recipients>,
     /// Print JSON for scripts.

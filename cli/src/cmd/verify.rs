@@ -31,8 +31,8 @@ Examples:
   schwann verify session.xdf --html session.html    a page with timeline, clocks, jitter and certificate
 
 Exit code 0 if every file is whole, 1 if one is not, whatever its streams show. `schwann repair` salvages a damaged file. Checksums
-find accidents, not forgers: who changes a value can change its checksum. A certificate beside the file, session.xdf.cert.json,
-is read and compared: if a lab has keys, it is signed, and who changes the file or the certificate is found out.")]
+find accidents, not forgery: an attacker can change a value and its checksum. The certificate beside the file, session.xdf.cert.json,
+is compared with it. If the lab has keys, the certificate is signed, and verify detects any change to either.")]
 pub(crate) struct Arguments {
     /// The recordings.
     #[arg(value_name = "FILE.xdf", required = true)]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// Print JSON for scripts, one line per file.
     #[arg(long)]
     json: bool,
-    /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits].
+    /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits].
     #[arg(long, value_name = "PROFILE", default_value = "usual")]
     limits: Limits,
 }

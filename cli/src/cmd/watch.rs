@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     /// The clock of the stamps.
     #[arg(long, value_enum, default_value_t = Clock::Sender)]
     clock: Clock,
-    /// Pass over samples older than this, and print only recent ones; says at the end how many it passed over.
+    /// Skip samples older than this, and print only recent ones; at the end, print how many were skipped.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "0.1", value_parser = seconds)]
     latest: Option<f64>,
     /// Report on standard error when samples are older than this, were skipped or stop coming, and when that is
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = seconds)]
     alert: Option<f64>,
     /// How long to look for the stream.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = crate::stop::seconds)]
     wait: f64,
 }
 
@@ -148,7 +148,7 @@ fn open(inlet: &Inlet, stop: &Stop) -> Result<Option<Chunk>, Problem> {
             let host = info.hostname().to_string();
             let title = format!("{} of {host}", info.name());
             eprintln!(
-                "schwann: {} was found, and its samples do not come: schwann doctor {}",
+                "schwann: {} was found, but no samples arrive; why: schwann doctor {}",
                 printable(&title),
                 quoted(&host)
             );

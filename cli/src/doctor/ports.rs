@@ -18,7 +18,7 @@ pub(super) enum Knock {
     Open,
     /// The computer is there, but no program listens.
     Refused,
-    /// Nothing came back: a firewall swallows it, or the computer is away.
+    /// Nothing came back: a firewall drops it, or the computer is away.
     Silent,
     /// There is no way to the computer, or it says that it is forbidden.
     Unreachable,

@@ -133,7 +133,7 @@ impl Round {
 /// name.
 pub fn unheard(ip: IpAddr) -> String {
     format!(
-        "lets this computer in, but does not answer its search: one of the two is too busy, or a firewall swallows \
+        "lets this computer in, but does not answer its search: one of the two is too busy, or a firewall drops \
          datagrams (`schwann doctor {ip}`), or their clocks differ by more than 30 s (`date -u` on both, `sudo \
          timedatectl set-ntp true` where it is wrong), or it is a microcontroller without a calendar whose image is older \
          than this program (build and flash it anew)"

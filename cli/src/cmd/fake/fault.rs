@@ -162,7 +162,7 @@ const KINDS: [(&str, Kind, f64); 15] = [
 pub(super) const HELP: &str = "\
 Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
 step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
-jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF and twin do as they say. invalid=ONE-OF stamps by what is no time.
+jitter=SECONDS, backward=SECONDS, duplicates=N and twin do what their names say. invalid=N gives one stamp in N that is not a time.
 no-offsets leaves the clock unmeasured in a recording.";
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::torrents::Torrents;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 
-/// Give MSE to a BitTorrent client that has none: SOCKS5 for its way out, a relay for its way in.
+/// Add MSE to a BitTorrent client: a SOCKS5 proxy for outgoing connections, a relay for incoming ones.
 #[derive(clap::Args, Debug)]
 #[command(
     group = clap::ArgGroup::new("known").multiple(true).args(["torrents", "torrents_file"]),

@@ -36,7 +36,7 @@ pub(super) struct Status {
     #[arg(long, value_name = "URL")]
     hub: Option<Address>,
     /// How long to listen.
-    #[arg(long, value_name = "N", default_value_t = 4.0)]
+    #[arg(long, value_name = "N", default_value_t = 4.0, value_parser = crate::stop::seconds)]
     seconds: f64,
     /// Where this computer's journals are [default: the folder relay/out among the keys].
     #[arg(long, value_name = "FOLDER")]

@@ -123,7 +123,7 @@ impl Certified {
 /// Who signed it, and whether that is somebody of our lab.
 fn signed(read: &Certificate) -> String {
     let Some(signer) = &read.signer else {
-        return "certificate: UNSIGNED: it finds accidents, and no forger".to_owned();
+        return "certificate: UNSIGNED: it reveals accidental damage, not forgery".to_owned();
     };
     let whose = match signer.standing {
         LabStanding::Ours => "of this lab".to_owned(),

@@ -66,8 +66,8 @@ impl Judged {
         }
         *is_said = true;
         eprintln!(
-            "schwann: samples of {} come, but its clock does not answer by UDP, so they wait: schwann doctor {}; without its \
-             clock: schwann watch --clock sender",
+            "schwann: samples of {} arrive, but its clock does not answer over UDP, so they wait: schwann doctor {}; to print \
+             them now: schwann watch --clock sender",
             printable(&self.name),
             quoted(&inlet.info().hostname().to_string())
         );

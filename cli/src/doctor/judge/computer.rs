@@ -90,7 +90,7 @@ fn read(origin: &impl fmt::Display, notes: &[Note], findings: &mut Vec<Finding>)
                 (Weight::Fault, "config-without-braces", "has a list that counts as empty")
             }
             NoteKind::TrailingText => {
-                (Weight::Warning, "config-trailing-text", "has more behind a number than counts")
+                (Weight::Warning, "config-trailing-text", "has text after a number, which is ignored")
             }
             _ => continue,
         };
@@ -230,7 +230,7 @@ fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>)
             weight,
             "firewall-in",
             format!(
-                "What comes in through {name}{by} at the ports of LSL is swallowed by the firewall of this computer."
+                "The firewall of this computer drops what comes in through {name}{by} at the ports of LSL."
             ),
             allow(facts, Some(name), Side::In, "udp", version),
         ),

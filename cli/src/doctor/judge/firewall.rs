@@ -113,7 +113,7 @@ fn public_networks(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Warning,
             "public-network",
             format!(
-                "Windows takes the network {name} for a public one, where it lets in nothing that it was not told of."
+                "Windows considers the network {name} public, so it blocks incoming connections that no rule allows."
             ),
             format!(
                 "Set-NetConnectionProfile -InterfaceAlias \"{name}\" -NetworkCategory Private    # in PowerShell, as administrator"

@@ -48,19 +48,19 @@ fn why_only_directly(is_near: bool, view: &Viewed) -> (&'static str, String) {
         (true, Some(true)) => (
             "multicast-lost",
             String::from(
-                "it has heard a query by multicast, and its answer did not come back: a firewall here swallows it",
+                "it has heard a query by multicast, and its answer did not come back: a firewall here drops it",
             ),
         ),
         (true, Some(false)) => (
             "multicast-lost",
             format!(
-                "it has heard none by multicast: its firewall{} or the network switch swallows it",
+                "it has heard none by multicast: its firewall{} or the network switch drops it",
                 firewall_of(view)
             ),
         ),
         (true, None) => (
             "multicast-lost",
-            String::from("multicast does not come through: a firewall or the network switch swallows it"),
+            String::from("multicast does not come through: a firewall or the network switch drops it"),
         ),
     }
 }
@@ -77,7 +77,7 @@ fn judge_multicast(name: &str, view: &Viewed, facts: &Facts, findings: &mut Vec<
     if has_heard_multicast(view) == Some(false) {
         let what = format!(
             "{name} is found because members of a lab remember each other: no query comes to it by multicast, so its firewall{} \
-             or the network switch swallows it.",
+             or the network switch drops it.",
             firewall_of(view)
         );
         let fix = format!("on {name}: {}", allow_there(facts, manager_of(view), "udp"));
@@ -168,7 +168,7 @@ fn judge_closed_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         add(findings, Weight::Fault, "host-unreachable", what, commands::way_to(ip));
     } else {
         let what = format!(
-            "{name} does not answer at any port of LSL: it is off, or its firewall swallows everything."
+            "{name} does not answer at any port of LSL: it is off, or its firewall drops everything."
         );
         let fix = format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "tcp"));
         add(findings, Weight::Fault, "host-silent", what, fix);

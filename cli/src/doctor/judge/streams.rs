@@ -101,7 +101,7 @@ fn judge_clock(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Warning,
             "clock-uncertain",
             format!(
-                "The clock of {host} is known to ± {:.0} ms alone, because the way to it is slow.",
+                "The clock of {host} is known only to within ± {:.0} ms, because the path to it is slow.",
                 seconds * 500.0
             ),
             format!("{}    # then use a cable instead of radio", commands::ping(&address(stream))),
@@ -134,7 +134,8 @@ fn judge_clock(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
 /// What comes of a stream that can be reached.
 fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>) {
     let (name, host) = (stream.info.name(), stream.info.hostname());
-    let watch = format!("schwann watch {:?}    # shows its samples as they come", name.to_string_lossy());
+    let watch =
+        format!("schwann watch {}    # shows its samples as they come", quoted(&name.to_string_lossy()));
     let (code, weight, fix) = match trouble {
         Trouble::NoSamples { .. } | Trouble::Stopped { .. } => ("no-samples", Weight::Fault, watch),
         Trouble::Rate { .. } => {
@@ -160,7 +161,7 @@ fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>)
         }
         Trouble::NotConnected | Trouble::Away | Trouble::Gone => {
             let what = format!(
-                "{name} of {host} takes a connection and sends nothing: its program hangs, or has just ended."
+                "{name} of {host} accepts a connection but sends nothing: its program hangs, or has just ended."
             );
             let fix = format!("start the program again that sends {name}; then: schwann doctor");
             return add(findings, Weight::Fault, "no-answer", what, fix);

@@ -111,7 +111,7 @@ pub(crate) fn told(facts: &Facts) -> Option<String> {
     Some(match &host.view {
         Viewed::Told(view) => told_by(name, view),
         Viewed::NoKeys => format!(
-            "{name} tells nothing of itself, for only members of its lab get an answer: schwann keys join"
+            "{name} tells nothing of itself, because it answers only members of its lab: schwann keys join"
         ),
         Viewed::Refused(refusal) => format!("{name} tells nothing of itself: {refusal}"),
         _ => format!(

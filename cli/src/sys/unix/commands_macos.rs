@@ -87,7 +87,7 @@ pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str, versi
     )
 }
 
-/// Which way packets go that a firewall swallows.
+/// Which way packets go that a firewall drops.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
     In,

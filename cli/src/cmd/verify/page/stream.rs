@@ -26,7 +26,7 @@ pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], li
 fn put_findings(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
     let complaint = survey::footer_complaint(stream);
     if found.is_empty() && complaint.is_none() {
-        out.push_str("<p class=\"good\">Nothing speaks against it.</p>\n");
+        out.push_str("<p class=\"good\">No problems found.</p>\n");
         return;
     }
     out.push_str("<ul>\n");
