@@ -37,6 +37,7 @@ pub struct Reader<R> {
     /// What is wrong with the end of what is around the recording, until it is told.
     at_end: Option<Damage>,
     checksums: Vec<Checksum>,
+    displaced_checksum: Option<u64>,
     /// The one stream whose samples are wanted; all if none.
     only: Option<u32>,
     /// The XML, footer, stamps and values handed out last.
@@ -87,6 +88,7 @@ impl<R: Read + Seek> Reader<R> {
             pending,
             at_end,
             checksums: Vec::new(),
+            displaced_checksum: None,
             only: None,
             text: String::new(),
             footer: StreamFooter::default(),
@@ -113,6 +115,12 @@ impl<R: Read + Seek> Reader<R> {
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.at.min(self.framer.window.len()), self.framer.window.len())
+    }
+
+    /// Returns where the first checksum is that belongs elsewhere in a file, if one was found: bytes are missing before it, or were
+    /// added.
+    pub const fn displaced_checksum(&self) -> Option<u64> {
+        self.displaced_checksum
     }
 
     /// Returns the checksums that were found so far.
@@ -144,6 +152,7 @@ impl<R: Read + Seek> Reader<R> {
         self.streams.clear();
         self.framer.layouts.clear();
         self.checksums.clear();
+        self.displaced_checksum = None;
     }
 
     fn event(&self, step: Step) -> Option<Event<'_>> {

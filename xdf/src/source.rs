@@ -44,7 +44,7 @@ impl Location {
     ///
     /// - Errors: from the file system.
     pub fn wrapping(&self) -> io::Result<Wrapping> {
-        wrapping(&mut File::open(&self.path)?)
+        wrapping(&mut opened(&self.path)?)
     }
 
     /// Opens it.
@@ -52,7 +52,7 @@ impl Location {
     /// - Errors: [`ReadError`]: [`ReadError::Sealed`], [`ReadError::WrongKey`] and [`ReadError::Seal`] if it is sealed and
     ///   does not open.
     pub fn open(&self) -> Result<Source, ReadError> {
-        let mut file = File::open(&self.path)?;
+        let mut file = opened(&self.path)?;
         Ok(match wrapping(&mut file)? {
             Wrapping::None => Source(Inner::Plain(file)),
             Wrapping::Gzip => Source(Inner::Packed(self.unpacked_once(file, |_, _| {})?)),
@@ -67,7 +67,7 @@ impl Location {
     ///
     /// - Errors: the file cannot be read, or no disk has room for what is in it.
     pub fn unpack(&self, progress: impl FnMut(u64, u64)) -> Result<(), ReadError> {
-        let mut file = File::open(&self.path)?;
+        let mut file = opened(&self.path)?;
         if wrapping(&mut file)? == Wrapping::Gzip {
             self.unpacked_once(file, progress)?;
         }
@@ -88,6 +88,18 @@ impl Location {
     pub fn reader(&self) -> Result<Reader<Source>, ReadError> {
         Reader::of(self.open()?)
     }
+}
+
+/// Opens a file. A pipe would wait for its other end, and no recording can be read out of order from it.
+fn opened(path: &Path) -> io::Result<File> {
+    let there = std::fs::metadata(path)?;
+    if !there.is_file() && !there.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no file; copy what it gives to one first",
+        ));
+    }
+    File::open(path)
 }
 
 /// A recording that is not sealed.

@@ -34,6 +34,8 @@ pub struct Survey {
     pub damage: Vec<Damage>,
     /// The checksums that its recorder wrote.
     pub checksums: Vec<Checksum>,
+    /// Where the first checksum is that belongs elsewhere: bytes are missing before it, or were added.
+    pub displaced_checksum: Option<u64>,
 }
 
 /// What is in one stream of a recording.
@@ -144,6 +146,7 @@ impl Survey {
             }
         }
         survey.checksums = reader.checksums().to_vec();
+        survey.displaced_checksum = reader.displaced_checksum();
         survey.streams = streams.into_iter().map(Tally::finish).collect();
         Ok(survey)
     }
@@ -155,11 +158,13 @@ impl Survey {
         self.damage.iter().any(|damage| is_torn(damage.kind))
     }
 
-    /// Says whether the file is as its recorder meant it. Such a file has no damage, and each footer
-    /// counts as many samples as its stream has.
+    /// Says whether the file is as its recorder meant it. Such a file has no damage, each footer counts as many samples as its
+    /// stream has, and each checksum is at its place.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.damage_count == 0 && self.streams.iter().all(|stream| stream.footer_agrees() == Some(true))
+        self.damage_count == 0
+            && self.displaced_checksum.is_none()
+            && self.streams.iter().all(|stream| stream.footer_agrees() == Some(true))
     }
 
     fn count_damage(&mut self, damage: Damage) {

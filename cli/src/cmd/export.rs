@@ -119,6 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Err(Problem::Failed(String::from(NO_COPY)));
     }
     let recording = arguments.opening.location(&arguments.file)?;
+    let complaint = super::verify::complaint(&recording)?;
     let is_certified = arguments.bids.is_none() && !matches!(arguments.to, Some(To::Xdf | To::Xdfz));
     let mut progress = Progress::in_passes("exporting");
     let mut show = |done, all| progress.show(done, all);
@@ -136,15 +137,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     progress.clear();
     let report = report.map_err(|error| Problem::with(arguments.file.display(), error))?;
     if is_certified {
-        certify(arguments, &report)?;
+        certify(arguments, &report, complaint.is_none())?;
     }
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", Shown(&json(&report)))?
+        let mut json = json(&report);
+        json["is_whole"] = complaint.is_none().into();
+        writeln!(out, "{:#}", Shown(&json))?
     } else {
-        print(&mut out, &report)?
+        print(&mut out, &report)?;
+        complaint.iter().try_for_each(|complaint| writeln!(out, "{}", printable(complaint)))?;
     }
-    Ok(if report.left.is_empty() && report.damage_count == 0 { Exit::Good } else { Exit::Found })
+    Ok(if report.left.is_empty() && complaint.is_none() { Exit::Good } else { Exit::Found })
 }
 
 fn entities(arguments: &Arguments) -> Entities {
@@ -157,13 +161,13 @@ fn entities(arguments: &Arguments) -> Entities {
 /// Writes a certificate beside each file, if the recording has one: it names that.
 ///
 /// A copy of the recording itself has the recording's, and a BIDS dataset takes no file of other kinds.
-fn certify(arguments: &Arguments, report: &Report) -> Result<(), Problem> {
+fn certify(arguments: &Arguments, report: &Report, is_whole: bool) -> Result<(), Problem> {
     let how = format!("exported from {}", arguments.file.file_name().unwrap_or_default().display());
     let trust = lab::config().trust().ok();
     let member = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
     for made in &report.made {
         let content = File::open(made).map_err(|error| Problem::with(made.display(), error))?;
-        let certified = derive(&arguments.file, made, content, &how, member);
+        let certified = derive(&arguments.file, made, content, &how, is_whole, member);
         certified.map_err(|error| Problem::with(made.display(), error))?;
     }
     Ok(())
@@ -187,11 +191,8 @@ fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
         writeln!(out, "LEFT OUT {}: {}", printable(&left.stream), left.why)?;
     }
     if report.damage_count > 0 {
-        writeln!(
-            out,
-            "the recording is DAMAGED in {}; what is whole was exported; see: schwann verify",
-            plural(report.damage_count, "place")
-        )?;
+        let places = plural(report.damage_count, "place");
+        writeln!(out, "the recording is DAMAGED in {places}; what is whole was exported")?;
     }
     Ok(())
 }

@@ -50,9 +50,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.output.is_none() {
         let survey = survey::of(&recording, &mut Progress::new("checking"))?;
         if survey.is_sound() {
-            return say_sound(arguments, &survey);
+            return match super::verify::complaint(&recording)? {
+                None => say_sound(arguments, &survey),
+                Some(complaint) => {
+                    eprintln!("schwann: {complaint}; {NO_VALUES}, and no file was written");
+                    Ok(Exit::Found)
+                }
+            };
         }
     }
+    let complaint = super::verify::complaint(&recording)?;
     let sealed_to = sealed_to(&output, &arguments.to)?;
     let mut progress = Progress::new("repairing");
     let done = schwann_xdf::repair(recording.clone(), &output, &sealed_to, |at, all| progress.show(at, all));
@@ -62,9 +69,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         RepairError::Write(error) => Problem::with(output.display(), error),
         other => Problem::with(arguments.file.display(), other),
     })?;
-    certify(arguments, &output)?;
+    certify(arguments, &output, complaint.is_none())?;
     say_done(arguments, &output, &done)?;
-    Ok(if done.damage_count == 0 && done.footer_count == 0 { Exit::Good } else { Exit::Found })
+    let is_mended = done.damage_count > 0 || done.footer_count > 0;
+    if let (Some(complaint), false) = (&complaint, is_mended) {
+        eprintln!("schwann: {complaint}; {NO_VALUES}");
+    }
+    Ok(if complaint.is_none() && !is_mended { Exit::Good } else { Exit::Found })
 }
 
 fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<()> {
@@ -118,7 +129,7 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
 /// Writes the certificate of the new recording, if the old one has one: it names that.
 ///
 /// One that is sealed to others cannot be read here, and gets none, which is said.
-fn certify(arguments: &Arguments, output: &Path) -> Result<(), Problem> {
+fn certify(arguments: &Arguments, output: &Path, is_whole: bool) -> Result<(), Problem> {
     let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
     if matches!(certificate_path(&arguments.file).try_exists(), Ok(false)) {
         return Ok(());
@@ -134,7 +145,7 @@ fn certify(arguments: &Arguments, output: &Path) -> Result<(), Problem> {
     let how = format!("repaired from {}", arguments.file.file_name().unwrap_or_default().display());
     let trust = lab::config().trust().ok();
     let member = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
-    derive(&arguments.file, output, content, &how, member).map_err(|error| wrong(&error))?;
+    derive(&arguments.file, output, content, &how, is_whole, member).map_err(|error| wrong(&error))?;
     Ok(())
 }
 
@@ -164,3 +175,5 @@ fn beside(file: &Path) -> PathBuf {
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
     file.with_file_name(format!("{stem}-repaired.xdf{sealed}"))
 }
+
+const NO_VALUES: &str = "a repair restores no values that were changed";

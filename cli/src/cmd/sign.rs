@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use schwann_recorder::certificate::{Certificate, certificate_path, replace_beside};
 
+use super::opening::Opening;
 use super::verify::text_of;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
@@ -24,6 +25,8 @@ pub(crate) struct Arguments {
     /// The recording; its certificate lies beside it.
     #[arg(value_name = "FILE.xdf")]
     file: PathBuf,
+    #[command(flatten)]
+    opening: Opening,
     /// Your name.
     #[arg(long, value_name = "NAME")]
     name: String,
@@ -38,6 +41,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let wrong = |error: &dyn core::fmt::Display| Problem::with(at.display(), error);
     let text = text_of(&at).map_err(|error| wrong(&error))?;
     let text = text.ok_or_else(|| wrong(&"there is no certificate; schwann record writes one"))?;
+    if let Some(complaint) = super::verify::complaint(&arguments.opening.location(&arguments.file)?)? {
+        return Err(Problem::Failed(format!("{complaint}; nothing was signed")));
+    }
     let trust = lab::config().trust().map_err(|error| wrong(&error))?;
     let member =
         trust.member().ok_or_else(|| wrong(&"this computer has no keys to sign with: schwann keys init"))?;

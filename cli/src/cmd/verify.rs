@@ -7,6 +7,7 @@ mod page;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use schwann_recorder::words::quoted;
 use schwann_recorder::{Limits, findings_by};
 use schwann_xdf::{Comparison, Location, ReadError, Survey};
 use serde_json::{Value, json};
@@ -55,13 +56,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.html.is_some() && arguments.files.len() != 1 {
         return Err(Problem::Failed("--html is a page on one recording: name one".to_owned()));
     }
-    let mut exit = Exit::Good;
+    let (mut exit, mut unread) = (Exit::Good, None);
     for file in &arguments.files {
-        if !verify_one(file, arguments)? {
-            exit = Exit::Found;
+        match verify_one(file, arguments) {
+            Ok(true) => {}
+            Ok(false) => exit = Exit::Found,
+            // The others are looked at all the same; the last of these is what the program says at its end.
+            Err(problem) => {
+                if let Some(before) = unread.replace(problem) {
+                    eprintln!("schwann: {before}");
+                }
+            }
         }
     }
-    Ok(exit)
+    unread.map_or(Ok(exit), Err)
 }
 
 /// Prints the verdict on one file; says whether it is whole.
@@ -85,6 +93,13 @@ fn verify_one(file: &Path, arguments: &Arguments) -> Result<bool, Problem> {
     Ok(examined.is_whole)
 }
 
+/// Why something that is made of a recording is not to be trusted as the recording was: it is not whole. Nothing if it is.
+pub(super) fn complaint(recording: &Location) -> Result<Option<String>, Problem> {
+    let examined = Examined::of(recording, &Limits::USUAL)?;
+    let path = recording.path().to_string_lossy();
+    Ok((!examined.is_whole).then(|| format!("{path} is NOT WHOLE; why: schwann verify {}", quoted(&path))))
+}
+
 /// All that was found out about a recording.
 struct Examined<'a> {
     recording: &'a Location,
@@ -100,8 +115,11 @@ impl<'a> Examined<'a> {
         let survey = survey::of(recording, &mut Progress::new("checking"))?;
         let compared = survey::compared(recording, &survey)?;
         let certified = Certified::of(recording)?;
-        let is_whole =
-            certified.agrees() && survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
+        let is_whole = certified.agrees()
+            && survey.is_sound()
+            && (compared.is_whole() || !compared.has_checksums)
+            // Neither a stream nor a checksum: that is the beginning of a recording, and no more.
+            && (compared.has_checksums || !survey.streams.is_empty());
         Ok(Self { recording, survey, compared, certified, limits, is_whole })
     }
 
@@ -151,6 +169,15 @@ impl<'a> Examined<'a> {
         let (survey, compared) = (&self.survey, &self.compared);
         for damage in &survey.damage {
             writeln!(out, "  at byte {}: {}, {} skipped", damage.at, damage.kind, bytes(damage.bytes))?;
+        }
+        if survey.streams.is_empty() && !compared.has_checksums {
+            writeln!(out, "  no stream is in it: the recording was cut off at its beginning")?;
+        }
+        if let Some(at) = survey.displaced_checksum {
+            writeln!(
+                out,
+                "  the checksum at byte {at} belongs elsewhere: bytes before it are missing, or were added"
+            )?;
         }
         for (from, to) in &compared.changed {
             writeln!(out, "  CHANGED since it was recorded: somewhere from byte {from} to {to}")?;

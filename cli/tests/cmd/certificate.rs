@@ -47,13 +47,35 @@ fn a_recording_is_certified_unsigned_without_keys_and_a_change_is_seen() {
     let (_, out) = run(&lab, &[], &["verify", "x.xdf", "--json"]);
     let certificate = &serde_json::from_str::<Value>(&out).expect("JSON")["certificate"];
     assert_eq!(certificate["incomplete"], json!([]), "nothing is missing of the stream: {out}");
+    let sign = ["sign", "x.xdf", "--name", "N", "--meaning", "reviewed"];
+    let (code, out) = run(&lab, &[], &sign);
+    assert!(code == Some(3) && out.contains("keys init"), "{out}");
     let whole = fs::read(lab.path("x.xdf")).expect("a file");
     let cut = &whole[..whole.len() - 100];
     fs::write(lab.path("x.xdf"), cut).expect("a file");
     let (code, out) = run(&lab, &[], &["verify", "x.xdf"]);
     assert!(code == Some(1) && !out.contains("bit by bit"), "{out}");
-    let (code, out) = run(&lab, &[], &["sign", "x.xdf", "--name", "N", "--meaning", "reviewed"]);
-    assert!(code == Some(3) && out.contains("keys init"), "{out}");
+    let (code, out) = run(&lab, &[], &sign);
+    assert!(code == Some(3) && out.contains("NOT WHOLE") && out.contains("nothing was signed"), "{out}");
+}
+
+#[test]
+fn what_is_made_of_a_changed_recording_does_not_pass_for_the_recording() {
+    let lab = Lab::new("certificate-changed");
+    record(&lab, &[]);
+    let mut bytes = fs::read(lab.path("x.xdf")).expect("a file");
+    let middle = bytes.len() / 2;
+    // The lowest bits of a value: the chunk around it stays what it is.
+    bytes[middle] ^= 1;
+    fs::write(lab.path("x.xdf"), bytes).expect("a file");
+    let (code, out) = run(&lab, &[], &["repair", "x.xdf"]);
+    assert!(code == Some(1) && out.contains("NOT WHOLE") && !lab.path("x-repaired.xdf").exists(), "{out}");
+    let (code, out) = run(&lab, &[], &["repair", "x.xdf", "-o", "y.xdf"]);
+    assert!(code == Some(1) && out.contains("NOT WHOLE"), "{out}");
+    let (_, out) = run(&lab, &[], &["verify", "y.xdf"]);
+    assert!(out.contains("which was NOT what its certificate says"), "{out}");
+    let (code, out) = run(&lab, &[], &["export", "x.xdf", "--to", "csv"]);
+    assert!(code == Some(1) && out.contains("NOT WHOLE; why: schwann verify x.xdf"), "{out}");
 }
 
 #[test]

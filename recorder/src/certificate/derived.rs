@@ -17,7 +17,8 @@ use super::{Certificate, Events, Facts, certificate_path, content_name, write_be
 
 /// Writes the certificate of the file at `made`, whose content is `content`, and names the recording at `from` in it.
 ///
-/// Nothing is written if `from` has no certificate: then there is nothing to go on from.
+/// Nothing is written if `from` has no certificate: then there is nothing to go on from. `is_whole` says whether that recording is
+/// what its certificate says.
 ///
 /// - Errors: from the file system.
 pub fn derive(
@@ -25,6 +26,7 @@ pub fn derive(
     made: &Path,
     mut content: impl Read,
     how: &str,
+    is_whole: bool,
     member: Option<&Member>,
 ) -> io::Result<Option<PathBuf>> {
     let old = match fs::File::open(certificate_path(from)) {
@@ -42,20 +44,20 @@ pub fn derive(
         wall_clock: [now, now],
         streams: Vec::new(),
         events: events.list(),
-        replaces: Some(replaced(from, &old)),
+        replaces: Some(replaced(from, &old, is_whole)),
     };
     write_beside(made, &Certificate::encode(&facts.statement(member), member)).map(Some)
 }
 
 /// What the old certificate is, and what it says that its recording is.
-fn replaced(from: &Path, old: &[u8]) -> Value {
+fn replaced(from: &Path, old: &[u8], is_whole: bool) -> Value {
     let subject =
         Certificate::parse(old, None).ok().map(|old| old.statement["subject"][0]["digest"]["sha256"].clone());
     json!({
         "name": content_name(from),
         "sha256": subject,
         "certificate_sha256": hex(&Sha256::digest(old).into()),
-        "accepted": subject.is_some(),
+        "accepted": subject.is_some() && is_whole,
     })
 }
 

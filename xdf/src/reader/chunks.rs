@@ -52,7 +52,13 @@ impl<R: Read + Seek> Reader<R> {
         if head.content_len() < 256 {
             let content = self.framer.window.view(head.content, 255)?;
             let content = usize::try_from(head.content_len()).ok().and_then(|len| content.get(..len));
-            self.checksums.extend(content.and_then(|content| Checksum::parse(head.at, content)));
+            match content.and_then(|content| Checksum::parse(head.at, content)) {
+                Some(checksum) => self.checksums.push(checksum),
+                None if content.is_some_and(|content| content.starts_with(&Checksum::NAME)) => {
+                    self.displaced_checksum.get_or_insert(head.at);
+                }
+                None => {}
+            }
         }
         self.at = head.end;
         Ok(Some(Step::Again))

@@ -136,7 +136,9 @@ fn signed(read: &Certificate) -> String {
 fn made_from(read: &Certificate) -> Option<String> {
     let replaces = read.statement["predicate"]["replaces"].as_object()?;
     let text = |name: &str| replaces.get(name).and_then(Value::as_str).unwrap_or("not said");
-    Some(format!("made from {}, SHA-256 {}", text("name"), text("sha256")))
+    let was_whole = replaces.get("accepted").and_then(Value::as_bool).unwrap_or(false);
+    let flaw = if was_whole { "" } else { ", which was NOT what its certificate says" };
+    Some(format!("made from {}, SHA-256 {}{flaw}", text("name"), text("sha256")))
 }
 
 /// The text of a certificate; none if there is none.
