@@ -72,6 +72,8 @@ struct Live {
     run: Run,
     /// Whether it was said that the sender's clock does not answer.
     is_clock_missed: bool,
+    /// When another site first asked for the stream's clock, which begins its measurement.
+    asked: Option<Instant>,
 }
 
 /// When what is done once in a while was done last.

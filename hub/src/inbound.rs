@@ -23,6 +23,8 @@ pub struct Inbound {
     /// Runs of which it was said that their edge does not answer.
     unanswered: BTreeSet<RunId>,
     remarks: Vec<String>,
+    /// Whether blocks are missing in a stream that has ended here.
+    has_left_out: bool,
 }
 
 /// One remote stream.
@@ -54,6 +56,7 @@ impl Inbound {
             channels: BTreeMap::new(),
             unanswered: BTreeSet::new(),
             remarks: Vec::new(),
+            has_left_out: false,
         }
     }
 
@@ -136,14 +139,23 @@ impl Inbound {
         }
     }
 
+    /// Lets all streams go, and says what was left out. Says whether nothing was.
+    pub fn finish(&mut self) -> bool {
+        let is_whole = self.channels.values().all(|channel| channel.left_out == 0) && !self.has_left_out;
+        let origins: Vec<_> = self.channels.keys().copied().collect();
+        origins.into_iter().for_each(|origin| self.end(origin, "has ended"));
+        is_whole
+    }
+
     fn end(&mut self, origin: Origin, how: &str) {
         if let Some(channel) = self.channels.remove(&origin) {
             // A consumer has what was pushed once the kernel has it.
             let _ = channel.outlet.flush(Some(FLUSH));
             let left_out = match channel.left_out {
                 0 => String::new(),
-                count => format!(", {count} blocks came too late for it"),
+                count => format!(", {count} blocks are not among them"),
             };
+            self.has_left_out |= channel.left_out > 0;
             self.remarks.push(format!("{} {how}: {} samples{left_out}", channel.name, channel.samples));
         }
     }

@@ -43,13 +43,22 @@ pub(crate) struct Kept {
     pub(crate) words: Vec<Vec<u8>>,
     number: u32,
     segments: Vec<Segment>,
+    /// Damaged places among the words.
+    damaged_words: u64,
 }
 
 /// Keeps other processes out of a folder, as long as the file is open.
 ///
 /// - Errors: another process has it, which `in_use` says; or from the file system.
 pub(crate) fn hold(folder: &Path, in_use: &str) -> io::Result<File> {
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"))?;
+    // Private: another user who may open it could hold it for ever.
+    let path = folder.join("lock");
+    let lock = match record::create(&path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().write(true).open(path)?
+        }
+        created => created?,
+    };
     lock.try_lock().map_err(|_| io::Error::new(io::ErrorKind::AddrInUse, in_use))?;
     Ok(lock)
 }
@@ -93,7 +102,12 @@ impl Journal {
     /// How many blocks were found damaged when it was opened.
     #[must_use]
     pub(crate) fn damaged(&self) -> u64 {
-        self.runs.iter().flat_map(|kept| &kept.segments).map(|segment| segment.damaged().count()).sum()
+        let of_run = |kept: &Kept| {
+            // Without its announcement and keys, a block opens for no one.
+            let unopened = if kept.words.is_empty() { kept.held().count() } else { kept.damaged_words };
+            unopened + kept.segments.iter().map(|segment| segment.damaged().count()).sum::<u64>()
+        };
+        self.runs.iter().map(of_run).sum()
     }
 
     /// Bytes of blocks on disk.
@@ -117,7 +131,7 @@ impl Journal {
     pub(crate) fn begin(&mut self, run: RunId) -> io::Result<()> {
         let number = self.runs.last().map_or(1, |kept| kept.number.saturating_add(1));
         self.words = Some(record::create(&self.folder.join(format!("{}.words", stem(number, run))))?);
-        self.runs.push(Kept { run, words: Vec::new(), number, segments: Vec::new() });
+        self.runs.push(Kept { run, words: Vec::new(), number, segments: Vec::new(), damaged_words: 0 });
         Ok(())
     }
 
@@ -198,7 +212,7 @@ impl Kept {
     /// A run without blocks.
     #[cfg(test)]
     pub(crate) fn of_words(run: RunId, words: Vec<Vec<u8>>) -> Self {
-        Self { run, words, number: 0, segments: Vec::new() }
+        Self { run, words, number: 0, segments: Vec::new(), damaged_words: 0 }
     }
 
     /// The blocks that are here.
@@ -220,12 +234,12 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
     for name in &names {
         let Some((number, run)) = parse_stem(name) else { continue };
         if runs.last().is_none_or(|kept| kept.run != run) {
-            runs.push(Kept { run, words: Vec::new(), number, segments: Vec::new() });
+            runs.push(Kept { run, words: Vec::new(), number, segments: Vec::new(), damaged_words: 0 });
         }
         let Some(kept) = runs.last_mut() else { continue };
         let path = folder.join(name);
         if name.ends_with(".words") {
-            kept.words = record::read_all(&path, record::WORD)?;
+            (kept.words, kept.damaged_words) = record::read_all(&path, record::WORD)?;
         } else if let Some(segment) =
             parse_first(name).map(|first| Segment::open(&path, first)).transpose()?.flatten()
         {

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use schwann::{Context, StreamInfo, resolver};
-use schwann_recorder::{Selector, Stop, any_of};
+use schwann_recorder::{Selector, Stop, any_of, has_changed};
 
 use self::remainders::Remainders;
 use crate::access::Access;
@@ -39,6 +39,8 @@ struct Running {
     info: StreamInfo,
     /// Set once it is open.
     status: Arc<OnceLock<Arc<Mutex<EdgeStatus>>>>,
+    /// Ends this one alone.
+    stop: Arc<Stop>,
     /// Whether it was told that it is relayed.
     is_told: bool,
     thread: JoinHandle<Result<(), BeginError>>,
@@ -80,6 +82,7 @@ impl Outbound {
             None => resolver::resolve_session(&self.context, 0, LOOK)?,
         };
         self.left_alone.retain(|_, since| since.elapsed() < AGAIN);
+        self.end_reshaped(&found);
         for info in found {
             let uid = info.uid().to_string_lossy().into_owned();
             let is_new = !self.edges.contains_key(&uid) && !self.left_alone.contains_key(&uid);
@@ -117,6 +120,7 @@ impl Outbound {
     /// nothing lost.
     pub fn end(mut self) -> (Vec<String>, bool) {
         self.note_begun();
+        self.edges.values().for_each(|running| running.stop.raise());
         for (uid, running) in core::mem::take(&mut self.edges) {
             // One that has not been opened has nothing to end.
             if running.is_told {
@@ -135,19 +139,33 @@ impl Outbound {
     fn begin(&mut self, info: StreamInfo, uid: String) {
         let name = info.name();
         self.remainders.give_way(&name.to_string_lossy());
-        let (asked, context, stop) = (info.clone(), Arc::clone(&self.context), Arc::clone(&self.stop));
+        let (asked, context, stop) = (info.clone(), Arc::clone(&self.context), Arc::<Stop>::default());
+        let ends = Arc::clone(&stop);
         let (access, settings) = (self.access.clone(), self.settings.clone());
         let status = Arc::<OnceLock<_>>::default();
         let open = Arc::clone(&status);
         let relay = move || {
             let edge = Edge::begin(&asked, &context, &access, &settings)?;
             let _ = open.set(edge.status());
-            edge.relay(&stop);
+            edge.relay(&ends);
             Ok(())
         };
         match thread::Builder::new().name(format!("edge {name}")).spawn(relay) {
-            Ok(thread) => _ = self.edges.insert(uid, Running { info, status, is_told: false, thread }),
+            Ok(thread) => _ = self.edges.insert(uid, Running { info, status, stop, is_told: false, thread }),
             Err(error) => self.leave_alone(uid, Some(format!("{name}: the system gives no thread: {error}"))),
+        }
+    }
+
+    /// Ends the runs of streams whose sender came back with samples of another shape: no connection of theirs takes those.
+    fn end_reshaped(&mut self, found: &[StreamInfo]) {
+        for (uid, running) in &self.edges {
+            let is_away = !found.iter().any(|info| info.uid().to_string_lossy() == *uid);
+            let is_reshaped = is_away && found.iter().any(|info| has_changed(&running.info, info));
+            if is_reshaped && !running.stop.is_raised() {
+                running.stop.raise();
+                self.remarks
+                    .push(format!("{}: its sender came back with another shape", running.info.name()));
+            }
         }
     }
 
@@ -162,8 +180,11 @@ impl Outbound {
 
     /// Whether this stream, which may have come back under another UID, is relayed already.
     fn runs(&self, info: &StreamInfo) -> bool {
-        let is_same =
-            |one: &Running| one.info.name() == info.name() && one.info.source_id() == info.source_id();
+        let is_same = |one: &Running| {
+            one.info.name() == info.name()
+                && one.info.source_id() == info.source_id()
+                && !(one.stop.is_raised() && one.thread.is_finished())
+        };
         !info.source_id().is_empty() && self.edges.values().any(is_same)
     }
 

@@ -110,16 +110,19 @@ fn run_out(arguments: &Out) -> Outcome {
         history: history(&config)?,
         recorders: arguments.recorders.clone(),
     };
-    let mut outbound = Outbound::new(config, access, settings, &arguments.queries, Arc::clone(&stop));
+    let mut outbound =
+        Outbound::new(Arc::clone(&config), access, settings, &arguments.queries, Arc::clone(&stop));
     say(&[format!("Streams of this network go to {hub}. Ctrl-C ends it.")])?;
+    let mut refused = None;
     while !stop.is_raised() {
         outbound.look().map_err(|error| Problem::with("search", error))?;
         say(&outbound.take_remarks())?;
+        tell_refused(&config, &mut refused)?;
         stop.wait(PAUSE);
     }
     let (remarks, is_whole) = outbound.end();
     say(&remarks)?;
-    Ok(if is_whole { Exit::Good } else { Exit::Found })
+    Ok(if is_whole && refused.is_none() { Exit::Good } else { Exit::Found })
 }
 
 fn run_in(arguments: &In) -> Outcome {
@@ -138,13 +141,21 @@ fn run_in(arguments: &In) -> Outcome {
         inbound.take(news, &far);
         say(&far.take_remarks())?;
         say(&inbound.take_remarks())?;
-        if refused.is_none() {
-            refused = lab::unsealed(&config)
-                .map(|error| format!("no key of another site comes here any more: {error}"));
-            say(refused.as_slice())?;
-        }
+        tell_refused(&config, &mut refused)?;
     }
-    Ok(if far.is_connected() && refused.is_none() { Exit::Good } else { Exit::Found })
+    let is_whole = inbound.finish();
+    say(&inbound.take_remarks())?;
+    Ok(if is_whole && far.is_connected() && refused.is_none() { Exit::Good } else { Exit::Found })
+}
+
+/// Says once that this device is out of its lab: other sites take nothing of it any more, and give it no keys.
+fn tell_refused(config: &Context, refused: &mut Option<String>) -> io::Result<()> {
+    if refused.is_none() {
+        *refused =
+            lab::unsealed(config).map(|error| format!("other sites are closed to this device: {error}"));
+        say(refused.as_slice())?;
+    }
+    Ok(())
 }
 
 /// The lab as it is, which must seal: what was sealed on its way must not lie open here.

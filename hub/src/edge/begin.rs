@@ -63,8 +63,14 @@ impl Edge {
         let status = EdgeStatus::new(&full, journal.stream(), &settings.hub);
         let mut edge = Self::of_journal(journal, status, access, settings)?;
         let run = edge.begin_run(full.fullinfo())?;
-        edge.live =
-            Some(Live { inlet, gathering: Gathering::new(layout), since: None, run, is_clock_missed: false });
+        edge.live = Some(Live {
+            inlet,
+            gathering: Gathering::new(layout),
+            since: None,
+            run,
+            is_clock_missed: false,
+            asked: None,
+        });
         edge.keep_epoch();
         if edge.unkept.is_empty() {
             Ok(edge)

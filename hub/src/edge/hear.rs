@@ -246,8 +246,10 @@ impl Edge {
 
     /// Says once that the stream's clock does not answer, so that no other site can place its stamps.
     fn tell_unknown_clock(&mut self) {
-        let is_early = lock(&self.status).began.elapsed() < CLOCK_PATIENCE;
-        let Some(live) = self.live.as_mut().filter(|live| !is_early && !live.is_clock_missed) else { return };
+        let Some(live) = self.live.as_mut().filter(|live| !live.is_clock_missed) else { return };
+        if live.asked.get_or_insert_with(Instant::now).elapsed() < CLOCK_PATIENCE {
+            return;
+        }
         live.is_clock_missed = true;
         self.tell(String::from(
             "its sender's clock does not answer, so other sites cannot place its stamps; why: schwann doctor HOST, with its computer",

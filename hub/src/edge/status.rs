@@ -7,6 +7,7 @@ use schwann::StreamInfo;
 use schwann_relay::{Backlog, MAX_MEMBERS, Note, StreamId};
 use serde_json::{Value, json};
 
+use super::keep::Unkept;
 use super::told::{self, Remainder};
 use super::{Edge, lock};
 use crate::address::Address;
@@ -269,7 +270,10 @@ impl Edge {
         let mut status = lock(&self.status);
         status.unserved(unserved);
         status.lost_blocks = lost_blocks;
-        status.waiting_blocks = self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum();
+        // What the journal has not taken yet waits, too.
+        let unkept = self.unkept.iter().filter(|unkept| matches!(unkept, Unkept::Block(..))).count() as u64;
+        status.waiting_blocks =
+            self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum::<u64>() + unkept;
         status.journal_bytes = self.journal.bytes();
         status.waiting_words = self.words.waiting() as u64;
         status.note_waiting();

@@ -58,10 +58,12 @@ pub(crate) fn length(bytes: &[u8]) -> u64 {
 }
 
 /// All records of a file whose bytes begin with `begins`, but those that are damaged.
-pub(crate) fn read_all(path: &Path, begins: &[u8]) -> io::Result<Vec<Vec<u8>>> {
-    let mut records = Vec::new();
-    scan(&File::open(path)?, begins, |_, bytes| records.push(bytes))?;
-    Ok(records)
+///
+/// The number says how many places of the file are damaged.
+pub(crate) fn read_all(path: &Path, begins: &[u8]) -> io::Result<(Vec<Vec<u8>>, u64)> {
+    let (mut records, file) = (Vec::new(), File::open(path)?);
+    let scanned = scan(&file, begins, |_, bytes| records.push(bytes))?;
+    Ok((records, scanned.damaged))
 }
 
 /// What [`scan`] found.
