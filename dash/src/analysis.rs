@@ -62,7 +62,11 @@ impl Analyse {
         let thin = |density: &[f64]| -> Vec<f32> {
             density.chunks(merged).map(|part| (part.iter().sum::<f64>() / part.len() as f64) as f32).collect()
         };
-        let powers = |density: &Vec<f64>| BANDS.map(|(_, band)| band_power(density, step, band) as f32);
+        // A band is told apart from its neighbours by fine steps alone, and nothing is seen beyond half the rate.
+        let is_seen = |[_, high]: [f64; 2]| step <= WIDEST_STEP && high <= stretch.rate / 2.0;
+        let powers = |density: &Vec<f64>| {
+            BANDS.map(|(_, band)| is_seen(band).then(|| band_power(density, step, band) as f32))
+        };
         Some(json!({
             "seconds": stretch.seconds(),
             "step": step * merged as f64,
@@ -124,6 +128,8 @@ pub(super) const BANDS: [(&str, [f64; 2]); 5] = [
 ];
 
 const FEWEST_VALUES: usize = 32;
+/// Hz between two frequencies from which on bands run into each other.
+const WIDEST_STEP: f64 = 1.0;
 const MAX_FREQUENCIES: usize = 256;
 const MAX_POINTS: usize = 512;
 const MAX_SEGMENT: usize = 4096;

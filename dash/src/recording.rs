@@ -96,8 +96,7 @@ impl Desk {
             path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone()).display().to_string();
         let control = self.lock().clone();
         let Some(status) = control.as_ref().map(Control::status) else {
-            let idle =
-                json!({ "folder": folder, "recording": null, "ended": null, "remarks": [], "failure": null });
+            let idle = json!({ "folder": folder, "recording": null, "ended": null, "remarks": [], "remarks_passed": 0, "failure": null });
             return (idle, Vec::new());
         };
         let state = json!({
@@ -105,6 +104,7 @@ impl Desk {
             "recording": status.recording.as_ref().map(progress),
             "ended": status.ended.last().map(|ended| ended_json(ended)),
             "remarks": status.remarks,
+            "remarks_passed": status.remarks_passed,
             "failure": status.failure.map(|failure| failure.to_string()),
         });
         (state, status.found)
@@ -152,6 +152,7 @@ fn progress(progress: &Progress) -> Value {
         "free_bytes": forecast.map(|forecast| forecast.free_bytes),
         "seconds_left": forecast.and_then(|forecast| forecast.seconds_left),
         "is_short": forecast.is_some_and(|forecast| forecast.is_short()),
+        "lost_files": paths(&progress.lost_files),
     })
 }
 
@@ -168,8 +169,13 @@ fn ended_json(ended: &Ended) -> Value {
         "bytes": ended.file_bytes,
         "seconds": ended.seconds,
         "streams": ended.streams.len(),
+        "lost_files": paths(&ended.lost_files),
         "is_well": ended.is_well(),
     })
+}
+
+fn paths(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| path.display().to_string()).collect()
 }
 
 /// A sender that is there has answered by then.

@@ -33,8 +33,8 @@ export class Recording {
     this.#isLost = false;
     part("recording").title = recording ? [recording.path, ...recording.missing, ...recording.streams.filter(stream => stream.trouble).map(stream => `${stream.name}: ${stream.trouble}`)].join("\n")
       : failure ?? ended?.path ?? `Recordings go to ${status.folder}`;
-    remarks.slice(this.#remarks).forEach(remark => this.#notify(remark));
-    this.#remarks = remarks.length;
+    remarks.slice(Math.max(0, this.#remarks - status.remarks_passed)).forEach(remark => this.#notify(remark));
+    this.#remarks = status.remarks_passed + remarks.length;
     this.#tellWorry(failure, recording);
     if (recording) this.#watch(streams); else this.#wrong.clear();
   }
@@ -127,7 +127,7 @@ export function worriesOfRecording({ recording, failure }) {
   if (failure) return ["recording failed"];
   if (!recording) return [];
   const troubles = recording.streams.filter(stream => stream.trouble).length, missing = recording.missing.length;
-  return [missing && `${count(missing)} missing in the recording`, troubles && `${count(troubles)} not well in the recording`, recording.is_short && "little disk left"].filter(Boolean);
+  return [...gone(recording), missing && `${count(missing)} missing in the recording`, troubles && `${count(troubles)} not well in the recording`, recording.is_short && "little disk left"].filter(Boolean);
 }
 
 /** What chooses this stream and its successors after a restart. */
@@ -142,7 +142,15 @@ function progress({ bytes, seconds, streams, missing, seconds_left: left }) {
     plural(streams.length, "stream")].filter(Boolean).join(" · ");
 }
 
-function last({ seconds, bytes, is_well: well }) { return `recorded ${duration(seconds)}, ${size(bytes)}${well ? "" : ", not all is well"}`; }
+function last(ended) {
+  const { seconds, bytes, is_well: well } = ended;
+  return [`recorded ${duration(seconds)}, ${size(bytes)}`, ...gone(ended), ...(well ? [] : ["not all is well"])].join(", ");
+}
+
+/** What is missing since somebody moved or deleted a file while it was recorded. */
+function gone({ lost_files: files }) {
+  return files.length ? [`${count(files.length)} ${files.length === 1 ? "file was" : "files were"} moved or deleted while recorded`] : [];
+}
 
 function size(bytes) {
   const [unit, name] = bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : [1e3, "kB"];

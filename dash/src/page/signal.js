@@ -168,17 +168,18 @@ export class SignalPanel {
     const unit = this.#last.unit ? ` ${this.#last.unit}²` : "";
     list.replaceChildren(...bands.map(({ name }, place) => {
       const line = document.createElement("li"), bar = document.createElement("meter");
-      Object.assign(bar, { max: 1, value: own[place] / all });
+      Object.assign(bar, { max: 1, value: (own[place] ?? 0) / all });
       bar.setAttribute("aria-label", `${name}, part of the power`);
       line.append(Object.assign(document.createElement("span"), { textContent: name }), bar,
-        Object.assign(document.createElement("small"), { textContent: `${plain(Number(own[place].toPrecision(3)))}${unit}` }));
+        Object.assign(document.createElement("small"), { textContent: own[place] === null ? "–" : `${plain(Number(own[place].toPrecision(3)))}${unit}` }));
       return line;
     }));
   }
 
   #drawHead({ powers }) {
     const { names } = this.#panel.view, band = Number(this.#band.value) || 0;
-    const values = powers.map((power, row) => ({ name: names[row], value: 10 * Math.log10(Math.max(power[band], 1e-30)), channel: this.#panel.view.channels[row] }))
+    // A band beyond half the rate, or before enough samples came, has no power that could be told.
+    const values = powers.filter(power => power[band] !== null).map((power, row) => ({ name: names[row], value: 10 * Math.log10(Math.max(power[band], 1e-30)), channel: this.#panel.view.channels[row] }))
       .filter(({ channel }) => !this.#panel.wish.bad.has(channel) && this.#panel.marks.get(channel) !== "flat");
     const places = values.filter(({ name }) => positionOf(name)).length, part = document.getElementById("head-part");
     // A map of fewer electrodes would be invented.
