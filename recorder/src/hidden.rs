@@ -1,6 +1,7 @@
 //! Outlets that a search does not find because this computer may not receive from them, and why.
 
-use core::fmt;
+mod unseen;
+
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use schwann::resolver::{
-    Knocked, PLAIN_STREAMS, is_own_address, knock, known_peers, own_ports, peer_ports, refused_calls,
-    resolve, unheard,
+    Knocked, PLAIN_STREAMS, is_own_address, knock, known_peers, own_ports, peer_ports, resolve, unheard,
 };
 use schwann::security::{Explained, Refusal};
 use schwann::security::{Policy, Trust};
 use schwann::{Config, Context, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
+pub use self::unseen::Unseen;
+use self::unseen::{hangs, in_the_clear, refused_by_lab, unlooked};
 use super::stop::Stop;
 use super::verdict::is_same_source;
-use super::words::quoted;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
 pub struct Hidden {
@@ -37,6 +38,8 @@ struct Sightings {
     refused: BTreeMap<SocketAddr, Refusal>,
     /// Outlets that let us in and that no search had found, by UID.
     silent: BTreeMap<String, Silent>,
+    /// Ports of this computer that take connections and do not answer: the rounds in which it was so, and the latest of them.
+    hung: BTreeMap<u16, (u32, u32)>,
     /// Streams that are sent in the clear, and that this computer does not look for because it takes sealed ones alone.
     /// By UID.
     plain: BTreeMap<String, Plain>,
@@ -71,27 +74,6 @@ struct Silent {
     rounds: u32,
     /// The latest of them.
     round: u32,
-}
-
-/// A stream that is there, and that this computer does not see.
-#[derive(Clone, Debug)]
-pub struct Unseen {
-    /// Its name and computer, if its outlet tells them.
-    pub name: Option<String>,
-    /// Where its outlet is.
-    pub address: String,
-    /// Why, and what mends it.
-    pub reason: String,
-}
-
-impl fmt::Display for Unseen {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, address, reason } = self;
-        match name {
-            Some(name) => write!(out, "{name}: {reason}"),
-            None => write!(out, "the outlet at {address}: {reason}"),
-        }
-    }
 }
 
 /// A stream of another session than this computer looks in.
@@ -156,8 +138,20 @@ impl Hidden {
             address: silent.address.to_string(),
             reason: unheard(silent.address.ip()),
         });
+        let hung =
+            state.hung.iter().filter(|(_, (rounds, _))| *rounds >= HUNG_ROUNDS).map(|(port, _)| Unseen {
+                name: Some(String::from("a program of this computer")),
+                address: format!("port {port}"),
+                reason: hangs(*port),
+            });
         let by_lab = refused_by_lab(&state.refused);
-        plain.chain(refused).chain(silent).chain(by_lab).chain(self.thread.is_none().then(unlooked)).collect()
+        plain
+            .chain(refused)
+            .chain(silent)
+            .chain(hung)
+            .chain(by_lab)
+            .chain(self.thread.is_none().then(unlooked))
+            .collect()
     }
 
     /// The streams of other sessions on this computer.
@@ -169,7 +163,7 @@ impl Hidden {
     /// thread nothing more will be known, and [`Hidden::unseen`] says so.
     pub fn has_settled(&self) -> bool {
         let state = self.shared.lock();
-        (state.has_looked && state.silent.values().all(|silent| silent.rounds > 1)) || self.thread.is_none()
+        (state.has_looked && !state.is_unsure()) || self.thread.is_none()
     }
 
     /// Whether every port of this computer was tried, or none can be.
@@ -211,7 +205,7 @@ impl Watch {
             own_ports(context).into_iter().for_each(|address| self.try_at(context, address));
             self.lock().has_looked = true;
             peer_ports(context, peers).into_iter().for_each(|address| self.try_at(context, address));
-            let is_unsure = self.lock().silent.values().any(|silent| silent.rounds == 1);
+            let is_unsure = self.lock().is_unsure();
             self.stop.wait(if is_unsure { FIRST_LOOK } else { LOOK_EVERY });
         }
     }
@@ -246,6 +240,7 @@ impl Watch {
         } else {
             state.refused.remove(&address);
         }
+        state.note_hung(address, matches!(outcome, Knocked::Silent));
         let Knocked::Stream(info) = outcome else {
             return state.silent.retain(|_, silent| silent.address != address);
         };
@@ -268,6 +263,12 @@ impl Sightings {
         self.found.contains_key(&*info.uid().to_string_lossy()) || self.found.values().any(is_brought_in)
     }
 
+    /// Whether another round must tell what is in doubt.
+    fn is_unsure(&self) -> bool {
+        self.silent.values().any(|silent| silent.rounds == 1)
+            || self.hung.values().any(|(rounds, _)| *rounds < HUNG_ROUNDS)
+    }
+
     fn note_elsewhere(&mut self, uid: String, info: &StreamInfo) {
         if self.elsewhere.len() < MOST || self.elsewhere.contains_key(&uid) {
             let elsewhere = Elsewhere {
@@ -276,6 +277,23 @@ impl Sightings {
                 session_id: info.session_id().to_string(),
             };
             self.elsewhere.insert(uid, (self.round, elsewhere));
+        }
+    }
+
+    /// Notes whether a port of this computer takes connections and does not answer.
+    fn note_hung(&mut self, address: SocketAddr, is_silent: bool) {
+        // The other version's loopback refuses where an outlet has this one alone.
+        if address.ip() != IpAddr::from(Ipv4Addr::LOCALHOST) {
+            return;
+        }
+        if !is_silent {
+            self.hung.remove(&address.port());
+            return;
+        }
+        let round = self.round;
+        let (rounds, latest) = self.hung.entry(address.port()).or_insert((0, 0));
+        if *latest != round {
+            (*rounds, *latest) = (*rounds + 1, round);
         }
     }
 
@@ -302,34 +320,6 @@ impl Sightings {
                 .any(|(other, same)| other.ip() == IpAddr::from(Ipv4Addr::LOCALHOST) && *same == refusal);
         !is_plain && !is_second
     }
-}
-
-/// What is said where nothing can be looked for.
-fn unlooked() -> Unseen {
-    Unseen {
-        name: Some(String::from("streams that no search finds")),
-        address: String::new(),
-        reason: String::from(
-            "nothing looks for them, as the system grants no thread; end other programs, and try again",
-        ),
-    }
-}
-
-/// Members of the lab that let this device in no more, one for each reason: all others would say the same.
-fn refused_by_lab(known: &BTreeMap<SocketAddr, Refusal>) -> Vec<Unseen> {
-    let mut calls = refused_calls();
-    // A person knows a computer by its IPv4 address.
-    calls.sort_by_key(|(address, _)| address.is_ipv6());
-    let mut told: Vec<Refusal> = known.values().copied().collect();
-    let mut unseen = Vec::new();
-    for (address, refusal) in calls {
-        if !told.contains(&refusal) {
-            told.push(refusal);
-            let reason = Explained(refusal).to_string();
-            unseen.push(Unseen { name: None, address: address.to_string(), reason });
-        }
-    }
-    unseen
 }
 
 impl Plain {
@@ -365,15 +355,6 @@ fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
     Some(found)
 }
 
-/// Why a stream in the clear is not seen, and what admits it.
-fn in_the_clear(name: &str) -> String {
-    format!(
-        "the peer speaks plain LSL, and this computer takes sealed streams alone; `schwann gateway` on its computer \
-         brings it in, sealed; `schwann keys admit {}` admits this one in the clear; to seal it: `schwann keys join` there",
-        quoted(name)
-    )
-}
-
 const FIRST_LOOK: Duration = Duration::from_millis(700);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Rounds from one look for streams in the clear to the next.
@@ -382,6 +363,8 @@ const PLAIN_ROUNDS: u32 = 3;
 const MOST: usize = 64;
 /// Streams that were found are remembered up to this number: anybody may announce new ones all the time.
 const FOUND_MOST: usize = 4096;
+/// Rounds after which a port that does not answer is told; a busy computer takes its time.
+const HUNG_ROUNDS: u32 = 2;
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[cfg(test)]

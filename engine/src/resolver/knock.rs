@@ -33,6 +33,8 @@ pub enum Knocked {
     Nobody,
     /// An outlet that this computer may not receive from, and why.
     Refused(Refusal),
+    /// A listener that takes connections and does not answer: a program that hangs or was stopped, or one that is no outlet.
+    Silent,
     /// An outlet that says what it sends.
     Stream(Box<StreamInfo>),
 }
@@ -51,6 +53,7 @@ pub fn knock(context: &Context, address: SocketAddr, patience: Duration) -> Knoc
             Err(_) => Knocked::Nobody,
         },
         Err(HandshakeError::Refused(refusal)) if is_told(refusal) => Knocked::Refused(refusal),
+        Err(HandshakeError::Slow | HandshakeError::Refused(Refusal::TimedOut)) => Knocked::Silent,
         Err(_) => Knocked::Nobody,
     }
 }

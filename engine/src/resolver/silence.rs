@@ -87,13 +87,15 @@ impl Round {
         let deadline = Instant::now() + ROUND_TIMEOUT;
         let wanted = Query::parse(&self.condition).ok();
         let mut is_alone = true;
+        // One outlet is met at several addresses, and more than once in a round.
+        let before = lock(&self.unanswered).clone();
         for address in &self.addresses {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
             match knock(&self.context, *address, PORT_TIMEOUT.min(left)) {
-                Knocked::Nobody => {}
+                Knocked::Nobody | Knocked::Silent => {}
                 Knocked::Refused(refusal) => {
                     is_alone = false;
                     if is_news(*address, Some(refusal)) {
@@ -102,7 +104,7 @@ impl Round {
                 }
                 Knocked::Stream(info) => {
                     let is_wanted = wanted.as_ref().is_none_or(|wanted| info.matches(wanted));
-                    if is_wanted && self.was_there_before(&info) && is_news(*address, None) {
+                    if is_wanted && self.was_there(&before, &info) && is_news(*address, None) {
                         is_alone = false;
                         log::warning!("{} at {address} {}", info.name(), unheard(address.ip()));
                     }
@@ -117,15 +119,14 @@ impl Round {
         }
     }
 
-    /// Whether an earlier round met the stream too: one that has just come will answer with the next query.
-    fn was_there_before(&self, info: &StreamInfo) -> bool {
+    /// Whether a round before met the stream too: one that has just come will answer with the next query.
+    fn was_there(&self, before: &[String], info: &StreamInfo) -> bool {
         let uid = info.uid().to_string();
         let mut unanswered = lock(&self.unanswered);
-        let before = unanswered.contains(&uid);
-        if !before && unanswered.len() < MOST {
-            unanswered.push(uid);
+        if !unanswered.contains(&uid) && unanswered.len() < MOST {
+            unanswered.push(uid.clone());
         }
-        before
+        before.contains(&uid)
     }
 }
 
