@@ -125,6 +125,8 @@ pub struct Progress {
     pub unmatched: Vec<Unmatched>,
     /// How many streams are or were announced and have not been recorded: they cannot be, or too many did not answer.
     pub left_out: usize,
+    /// Files of it that were moved or deleted while they were recorded.
+    pub lost_files: Vec<PathBuf>,
     /// How long the disk takes more; nothing where the system does not say.
     pub forecast: Option<Forecast>,
 }
@@ -147,6 +149,8 @@ pub struct Ended {
     pub unmatched: Vec<Unmatched>,
     /// How many streams were announced and not recorded: they could not be, or too many did not answer.
     pub left_out: usize,
+    /// Files of it that were moved or deleted while they were recorded.
+    pub lost_files: Vec<PathBuf>,
     /// Whether a required stream was not connected at the end.
     pub lost_required: bool,
 }
@@ -168,6 +172,7 @@ impl Ended {
         };
         !self.streams.is_empty()
             && self.left_out == 0
+            && self.lost_files.is_empty()
             && !self.lost_required
             && self.unmatched.is_empty()
             && self.streams.iter().zip(&self.verdicts).all(is_whole)

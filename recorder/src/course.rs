@@ -116,7 +116,6 @@ impl Course {
         let Some(before) = self.newest.replace(stamp) else { return Step::Whole };
         let period = if self.nominal_rate > 0.0 { 1.0 / self.nominal_rate } else { 0.0 };
         let seconds = stamp - before - unplaced * period;
-        self.stamps.add(seconds, period);
         if seconds < 0.0 {
             self.backward_count += 1;
         }
@@ -127,6 +126,7 @@ impl Course {
         let crowded = if period > 0.0 { uncrowd(&mut self.crowded, seconds, period) } else { 0.0 };
         let seconds_missed = seconds - crowded;
         let is_gap = self.gap_from.is_some_and(|gap_from| seconds_missed > gap_from);
+        self.stamps.add(seconds, period, is_gap);
         if !is_gap {
             self.step = self.step.max(seconds);
             return Step::Whole;

@@ -291,14 +291,15 @@ impl Naming {
 }
 
 impl Labels {
-    /// These, with those of `newer` in their place where it has any.
+    /// These, with those of `newer` in their place where it has any. An empty one takes the one before away.
     fn or(self, newer: Self) -> Self {
+        let text = |newer: Option<String>, before| newer.or(before).filter(|text: &String| !text.is_empty());
         Self {
-            participant: newer.participant.or(self.participant),
-            session: newer.session.or(self.session),
-            task: newer.task.or(self.task),
-            acquisition: newer.acquisition.or(self.acquisition),
-            modality: newer.modality.or(self.modality),
+            participant: text(newer.participant, self.participant),
+            session: text(newer.session, self.session),
+            task: text(newer.task, self.task),
+            acquisition: text(newer.acquisition, self.acquisition),
+            modality: text(newer.modality, self.modality),
             run: newer.run.or(self.run),
         }
     }

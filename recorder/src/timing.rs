@@ -21,15 +21,15 @@ pub struct StampCourse {
 }
 
 impl StampCourse {
-    /// Takes in the time from one stamp to the next, in seconds; `period` is the nominal one.
-    pub(crate) fn add(&mut self, interval: f64, period: f64) {
+    /// Takes in the time from one stamp to the next, in seconds; `period` is the nominal one. A gap is no jitter.
+    pub(crate) fn add(&mut self, interval: f64, period: f64, is_gap: bool) {
         self.sample_count += 1;
         self.duplicate_count += u64::from(interval == 0.0);
         if interval < -OVERLAP_SECONDS {
             self.backward_count += 1;
             self.backward_seconds = self.backward_seconds.max(-interval);
         }
-        if period > 0.0 && interval < LONGEST_INTERVAL {
+        if period > 0.0 && !is_gap && interval < LONGEST_INTERVAL {
             self.jitter.add((interval - period).abs());
         }
     }

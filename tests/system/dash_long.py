@@ -83,7 +83,7 @@ def check_long() -> None:
                 expect(grown < most, f"in {(time.monotonic() - begun) / 60:.1f} minutes growth of {name} is within its bound", f"{grown:.0f}")
             late = seen[-1]["program"] - seen[2 * len(seen) // 3]["program"]
             expect(late < MOST_AT_LAST or 60 * MINUTES < 2 * KEPT_SECONDS, "and in the last third the program does not grow", f"by {late:.0f}")
-            expect(page.value("document.querySelectorAll('#streams .health.live').length >= 3 && document.getElementById('plot-note').hidden"), "and all goes on")
+            page.wait("document.querySelectorAll('#streams .health.live').length >= 3 && document.getElementById('plot-note').hidden", "and all goes on")
             expect(not page.problems, "no script has failed", page.problems)
         finally:
             page.close()

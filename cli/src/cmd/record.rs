@@ -180,10 +180,10 @@ impl Desk<'_> {
             let status = self.control.status();
             let is_recording = status.recording.is_some();
             let prompt = keyboard.as_ref().map(|keyboard| keyboard.prompt(is_recording));
-            view.show(&self.scene(&status), prompt.as_deref())?;
+            view.show(&self.scene(&status), prompt.as_deref());
             for remark in told.news(&status, self.waits_for_commands()).into_iter().chain(self.turned_away())
             {
-                view.remark(&remark)?;
+                view.remark(&remark);
             }
             let wishes = keyboard.as_mut().map(Keyboard::wishes).unwrap_or_default();
             let quits = wishes.into_iter().any(|wish| self.obey(wish, &mut view));
@@ -217,8 +217,7 @@ impl Desk<'_> {
             Wish::Annotate(text) => self.control.annotate(&text),
         };
         if let Err(error) = done {
-            // A screen that cannot be written to ends the program at its next page.
-            let _ = view.remark(&error.to_string());
+            view.remark(&error.to_string());
         }
         false
     }
@@ -262,15 +261,14 @@ impl Desk<'_> {
         if let Some(failure) = status.failures.first() {
             return Err(Problem::Failed(failure.to_string()));
         }
-        for remark in told.news(&status, false) {
-            view.remark(&remark)?;
-        }
+        told.news(&status, false).iter().for_each(|remark| view.remark(remark));
         let takes_all = self.arguments.queries.is_empty();
         let before = status.complete.len().saturating_sub(status.ended.len());
         for ended in &status.ended {
             let (unseen, admitted) = (self.hidden.unseen(), self.admitted(&ended.streams));
             let scene = Scene { unseen, takes_all, admitted, ..Scene::of_ended(ended, before) };
-            view.conclude(&scene, ended.lost_required)?;
+            // If no one reads it, the exit code tells.
+            let _ = view.conclude(&scene, ended.lost_required);
         }
         let is_well = !status.ended.is_empty()
             && status.remarks.is_empty()

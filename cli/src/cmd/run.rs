@@ -51,9 +51,11 @@ pub(super) fn our_library(given: Option<&Path>) -> Result<PathBuf, Problem> {
     let Some(given) = given else { return canonical(&find()?) };
     let our = canonical(given)?;
     let read = Binary::read(&our).map_err(|error| Problem::with(our.display(), error))?;
-    match read.is_some_and(|binary| binary.is_ours()) {
-        true => Ok(our),
-        false => Err(Problem::with(our.display(), "is not Schwann's library")),
+    match read {
+        Some(binary) if binary.is_lsl() && !binary.is_ours() => {
+            Err(Problem::with(our.display(), "is another LSL library, not Schwann's"))
+        }
+        _ => Ok(our),
     }
 }
 

@@ -98,7 +98,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             Err(error) => return Err(wrong(error)),
         }
     }
-    Ok(freshness.conclude(&inlet, &name))
+    let exit = freshness.conclude(&inlet, &name);
+    Ok(if arguments.alert.is_some() && judged.has_reported() { Exit::Found } else { exit })
 }
 
 /// Prints samples as text or CSV.
@@ -158,7 +159,7 @@ fn open(inlet: &Inlet, stop: &Stop) -> Result<Option<Chunk>, Problem> {
 
 fn find(arguments: &Arguments, config: &Arc<Context>) -> Result<StreamInfo, Problem> {
     let query = any_of([&arguments.query]).unwrap_or_default();
-    let wait = Duration::try_from_secs_f64(arguments.wait).unwrap_or_default();
+    let wait = stop::seconds_or_forever(arguments.wait);
     let found = resolve_bypred(config, &query, 1, wait).map_err(|error| Problem::with("search", error))?;
     if found.len() > 1 {
         eprintln!("schwann: {} streams match {}; watching the first", found.len(), arguments.query);

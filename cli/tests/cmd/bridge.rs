@@ -150,7 +150,8 @@ fn a_published_buffer_is_a_stream_of_the_same_samples_with_events_at_their_stamp
         recorded.join().expect("it was recorded");
     });
     ask(&recorder, Request::Interrupt);
-    assert!(recorder.wait().expect("an end").success());
+    // It counts up at no steady rate, which a recorder tells by its exit code.
+    assert!(recorder.wait().expect("an end").code().is_some_and(|code| code <= 1));
 
     let recording =
         Recording::load(lab.path("out.xdf"), Clocks::AsRecorded, Jitter::AsRecorded).expect("a file");

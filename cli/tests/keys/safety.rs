@@ -243,7 +243,9 @@ fn no_number_of_a_certificate_is_given_twice() {
 #[cfg(target_os = "linux")]
 fn a_key_that_was_opened_is_not_taken_for_the_one_in_its_place() {
     let [machine, other] = ["machine", "other"].map(|name| Machine::new("stale", name));
-    [&machine, &other].map(|one| one.says(&["init"]));
+    for one in [&machine, &other] {
+        one.says(&["init"]);
+    }
     machine.says(&["unlock"]);
     let status = || String::from_utf8(machine.keys_locked(&["status"], "").stdout).expect("text");
     assert!(status().contains("in force   require"), "{}", status());

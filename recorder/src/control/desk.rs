@@ -47,6 +47,8 @@ struct Running {
     /// Bytes in the files before this one.
     bytes_before: u64,
     closing: Vec<Closing>,
+    /// Files that were moved or deleted while they were recorded.
+    lost_files: Vec<PathBuf>,
 }
 
 /// A file that streams are leaving.
@@ -136,6 +138,7 @@ impl Desk {
             seconds: last.seconds,
             streams: finished.streams,
             lost_required,
+            lost_files: last.lost_files,
             verdicts: last.verdicts,
             unmatched: last.unmatched,
             left_out: last.left_out,
@@ -224,8 +227,11 @@ impl Desk {
 
     /// The file of now was moved or deleted: what comes must not be lost with it.
     fn go_on_elsewhere(&mut self) {
-        let Some(running) = &self.running else { return };
+        let Some(running) = &mut self.running else { return };
         let path = running.recorder.path().to_owned();
+        if running.lost_files.last() != Some(&path) {
+            running.lost_files.push(path.clone());
+        }
         let gone = format!("{} was moved or deleted while it was recorded", path.display());
         match self.next_run() {
             Ok(next) => self.remark(format!("{gone}; the recording goes on in {}", next.display())),
@@ -274,8 +280,8 @@ impl Desk {
 impl Running {
     fn new(recorder: Recorder, required: Vec<Selector>) -> Self {
         let now = Instant::now();
-        let (space, closing) = (Space::default(), Vec::new());
-        Self { recorder, required, began: now, file_began: now, space, bytes_before: 0, closing }
+        let (space, closing, lost_files) = (Space::default(), Vec::new(), Vec::new());
+        Self { recorder, required, began: now, file_began: now, space, bytes_before: 0, closing, lost_files }
     }
 
     /// Records new streams; returns what a person should know of them.
@@ -341,6 +347,7 @@ impl Running {
             verdicts: verdicts(&streams),
             unmatched: search.unmatched(&streams),
             left_out: self.recorder.left_out(),
+            lost_files: self.lost_files.clone(),
             forecast: self.space.forecast(),
             streams,
         }

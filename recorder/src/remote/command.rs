@@ -60,16 +60,18 @@ impl Command {
             let (option, after) = after.split_once('}').ok_or("a { has no }")?;
             rest = after;
             let (name, value) = option.split_once(':').ok_or_else(|| format!("{option:?} has no :"))?;
-            let value = Some(value.to_owned()).filter(|value| !value.is_empty());
+            // An empty label takes the one before away; an empty root or template is as if it were not said.
+            let value = Some(value.to_owned());
+            let said = value.clone().filter(|value| !value.is_empty());
             match name.trim().to_ascii_lowercase().as_str() {
-                "root" => root = value,
-                "template" => template = value,
+                "root" => root = said,
+                "template" => template = said,
                 "participant" => labels.participant = value,
                 "session" => labels.session = value,
                 "task" => labels.task = value,
                 "acquisition" => labels.acquisition = value,
                 "modality" => labels.modality = value.map(|value| value.to_lowercase()),
-                "run" => labels.run = value.map(|value| run(&value)).transpose()?,
+                "run" => labels.run = said.map(|value| run(&value)).transpose()?,
                 other => return Err(format!("{other:?} is no option of filename")),
             }
         }
@@ -103,6 +105,12 @@ mod tests {
         };
         let (root, template) = (Some("C:\\Data\\".into()), Some("exp%n\\%p_block_%b.xdf".into()));
         assert_eq!(parse(line), Command::FileName { root, template, labels });
+        let nameless = Command::FileName {
+            root: None,
+            template: None,
+            labels: Labels { participant: Some(String::new()), ..Labels::default() },
+        };
+        assert_eq!(parse("filename {root:} {participant:}"), nameless, "the next person is not the last one");
         assert_eq!(parse("annotate  a note: {x}"), Command::Annotate("a note: {x}".into()));
     }
 

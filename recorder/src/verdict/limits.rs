@@ -97,7 +97,8 @@ impl Limits {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Profile =
             toml::from_str(text).map_err(|error| ProfileError(error.message().to_owned()))?;
-        profile.limits.checked()
+        let limits = profile.limits.ok_or_else(|| ProfileError(String::from("it has no table [limits]")))?;
+        limits.checked()
     }
 
     /// These limits, if they are some.
@@ -170,8 +171,7 @@ impl core::error::Error for ProfileError {}
 
 #[derive(Default, Deserialize)]
 struct Profile {
-    #[serde(default)]
-    limits: Limits,
+    limits: Option<Limits>,
 }
 
 #[cfg(test)]
@@ -182,7 +182,6 @@ mod tests {
     fn a_profile_changes_what_it_names_and_nothing_else() {
         let own = Limits::parse("[limits]\nrate_percent = 0.5\ngaps = 3\n\n[record]\nstreams = [\"EEG\"]\n");
         assert_eq!(own, Ok(Limits { rate_percent: 0.5, gaps: 3, ..Limits::USUAL }));
-        assert_eq!(Limits::parse(""), Ok(Limits::USUAL));
         assert_eq!(Limits::named("eeg"), Ok(Limits::EEG));
     }
 
@@ -193,6 +192,8 @@ mod tests {
             ("[limits]\nrate_percent = -1.0", "below 0"),
             ("[limits]\nrate_percent = nan", "a number"),
             ("limits", "expected"),
+            ("[limit]\ngaps = 3", "no table [limits]"),
+            ("", "no table [limits]"),
         ];
         for (text, word) in cases {
             let error = Limits::parse(text).expect_err(text).to_string();

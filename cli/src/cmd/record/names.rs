@@ -57,6 +57,30 @@ impl Name {
         Ok(())
     }
 
+    /// Refuses names that would count for nothing, or mislead. With a profile, labels may be for its other recordings.
+    ///
+    /// - Errors: what is wrong with them, in words.
+    pub(super) fn check(&self, profiled: bool) -> Result<(), String> {
+        let labels = [&self.subject, &self.session, &self.task, &self.modality];
+        if self.bids.is_none()
+            && !profiled
+            && (self.run.is_some() || labels.iter().any(|label| label.is_some()))
+        {
+            return Err(
+                "--subject, --session, --task, --run and --modality name files of BIDS: add --bids FOLDER"
+                    .to_owned(),
+            );
+        }
+        let ending = self.output.as_deref().and_then(Path::extension).unwrap_or_default();
+        if FOREIGN.iter().any(|other| ending.eq_ignore_ascii_case(other)) {
+            let ending = ending.display();
+            return Err(format!(
+                "a recording is XDF, and no .{ending}; name it x.xdf, and then: schwann export x.xdf --help"
+            ));
+        }
+        Ok(())
+    }
+
     /// The folder that programs which drive the recorder cannot leave.
     pub(super) fn folder(&self) -> &Path {
         let file = self.output.as_deref().and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
@@ -91,6 +115,10 @@ fn label(text: &str) -> Result<String, &'static str> {
         Err("a BIDS label has letters and digits alone")
     }
 }
+
+/// Endings of other formats, which a program would take the recording for.
+const FOREIGN: [&str; 12] =
+    ["bdf", "csv", "edf", "fif", "gdf", "h5", "mat", "mcap", "npz", "nwb", "tsv", "vhdr"];
 
 #[cfg(test)]
 mod tests {

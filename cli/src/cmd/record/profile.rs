@@ -7,6 +7,7 @@ use crate::exit::Problem;
 
 /// The arguments, with those of their profile where they say nothing.
 pub(super) fn applied(arguments: &Arguments) -> Result<Arguments, Problem> {
+    arguments.name.check(arguments.profile.is_some()).map_err(Problem::Failed)?;
     let mut all = arguments.clone();
     if let Some(path) = &arguments.profile {
         let profile = RecordProfile::read(path).map_err(|error| Problem::Failed(error.to_string()))?;

@@ -92,6 +92,8 @@ pub(super) struct View {
     json: bool,
     /// When to print the next line where nothing can be repainted, in seconds from the beginning.
     next_line: f64,
+    /// Whether no one reads it any more.
+    is_lost: bool,
 }
 
 impl View {
@@ -99,7 +101,7 @@ impl View {
     pub(super) fn new(json: bool) -> Self {
         let screen = Screen::new(io::stdout());
         let palette = Palette::of(screen.destination());
-        Self { screen, palette, began: Instant::now(), json, next_line: 0.0 }
+        Self { screen, palette, began: Instant::now(), json, next_line: 0.0, is_lost: false }
     }
 
     /// Whether a person looks at it.
@@ -107,8 +109,15 @@ impl View {
         self.screen.destination() == Destination::Terminal && !self.json
     }
 
-    /// Shows where things stand, and below it what can be typed.
-    pub(super) fn show(&mut self, scene: &Scene, prompt: Option<&str>) -> io::Result<()> {
+    /// Shows where things stand, and below it what can be typed. A recording goes on without a reader of that.
+    pub(super) fn show(&mut self, scene: &Scene, prompt: Option<&str>) {
+        self.is_lost |= self.paint(scene, prompt).is_err();
+    }
+
+    fn paint(&mut self, scene: &Scene, prompt: Option<&str>) -> io::Result<()> {
+        if self.is_lost {
+            return Ok(());
+        }
         let elapsed = self.began.elapsed().as_secs_f64();
         if self.is_for_a_person() {
             let mut text = self.page(scene);
@@ -139,7 +148,11 @@ impl View {
     }
 
     /// Says a sentence that stays; in JSON, as an object of its own.
-    pub(super) fn remark(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn remark(&mut self, text: &str) {
+        self.is_lost |= self.put_remark(text).is_err();
+    }
+
+    fn put_remark(&mut self, text: &str) -> io::Result<()> {
         if self.json {
             return writeln!(io::stdout(), "{}", json!({ "remark": printable(text) }));
         }

@@ -52,7 +52,7 @@ impl Binary {
     }
 
     /// Whether it is an LSL library.
-    pub(super) fn is_lsl(&self) -> bool {
+    pub(in crate::cmd) fn is_lsl(&self) -> bool {
         self.functions.contains("lsl_create_outlet")
     }
 

@@ -19,6 +19,7 @@ pub(super) struct Judged {
     last_peer: LastPeer,
     /// Since when samples wait because the sender's clock is not known, and whether that was said.
     waits: Option<(Instant, bool)>,
+    has_reported: bool,
 }
 
 impl Judged {
@@ -33,7 +34,13 @@ impl Judged {
             said: None,
             last_peer: LastPeer::default(),
             waits: None,
+            has_reported: false,
         }
+    }
+
+    /// Whether anything was wrong with the stream.
+    pub(super) const fn has_reported(&self) -> bool {
+        self.has_reported
     }
 
     /// Takes in what a pull came to; says what is wrong as soon as it is, and when it is over.
@@ -54,6 +61,7 @@ impl Judged {
             && matches!(verdict, Verdict::Trouble(Trouble::Gaps { .. } | Trouble::Rate { .. }));
         let news = if is_ours { None } else { self.news(verdict) };
         if let Some(sentence) = news {
+            self.has_reported = true;
             eprintln!("schwann: {sentence}");
         }
     }
@@ -117,6 +125,7 @@ mod tests {
             said: None,
             last_peer: LastPeer::default(),
             waits: None,
+            has_reported: false,
         };
         let stopped = |seconds| Verdict::Trouble(Trouble::Stopped { seconds });
         assert_eq!(judged.news(Verdict::Early), None);
