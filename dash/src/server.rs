@@ -100,6 +100,26 @@ impl Drop for Server {
     }
 }
 
+/// A place for one connection, until it is dropped.
+struct Seat {
+    service: Arc<Service>,
+    /// How many others had one when it was taken.
+    number: usize,
+}
+
+impl Seat {
+    fn take(service: &Arc<Service>) -> Self {
+        let number = service.connections.fetch_add(1, Ordering::Relaxed);
+        Self { service: Arc::clone(service), number }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.service.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Service {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         while !self.stopping.load(Ordering::Relaxed) {
@@ -108,19 +128,16 @@ impl Service {
                 thread::sleep(RETRY_TIME);
                 continue;
             };
-            if self.connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
-                self.connections.fetch_sub(1, Ordering::Relaxed);
+            let seat = Seat::take(self);
+            if seat.number >= MAX_CONNECTIONS || (seat.number >= OTHERS_MOST && !is_own_users(&stream)) {
                 continue;
             }
-            let shared = Arc::clone(self);
             let serve = move || {
                 // The end that broke the connection knows, and no other needs to.
-                let _ = shared.serve(stream);
-                shared.connections.fetch_sub(1, Ordering::Relaxed);
+                let _ = seat.service.serve(stream);
             };
-            if thread::Builder::new().name("dash-browser".to_owned()).spawn(serve).is_err() {
-                self.connections.fetch_sub(1, Ordering::Relaxed);
-            }
+            // Without a thread the connection ends, and the browser asks again.
+            let _ = thread::Builder::new().name("dash-browser".to_owned()).spawn(serve);
         }
     }
 
@@ -271,6 +288,8 @@ const PARTS: [(&str, &str, &str); 34] = [
 
 const LOCKED: &str = "The address lacks the token: schwann record --control printed it whole.\n";
 const MAX_CONNECTIONS: usize = 64;
+/// Connections of others: one who holds all of these keeps no program of this user out.
+const OTHERS_MOST: usize = 32;
 const NO_PAGE: &str = "This recorder is for programs; docs/record-control.md says what they ask for.\n";
 const RETRY_TIME: Duration = Duration::from_millis(100);
 const SCRIPT: &str = "text/javascript; charset=utf-8";
