@@ -1,12 +1,13 @@
 //! `schwann doctor`: why a stream is not seen.
 
+use core::net::IpAddr;
 use std::io::{self, BufRead as _, Write as _};
 
 use serde_json::json;
 
 use crate::{
     doctor::{self, Finding, Weight},
-    exit::{Exit, Outcome},
+    exit::{Exit, Outcome, Problem},
     terminal::{Shown, printable},
 };
 
@@ -34,6 +35,9 @@ pub(crate) struct Arguments {
 
 /// Looks, and prints what was found.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(host) = arguments.host.as_deref().filter(|host| is_of_no_one(host)) {
+        return Err(Problem::Failed(format!("{host:?} is no computer's name or address; name one computer")));
+    }
     let facts = doctor::look(arguments.host.as_deref());
     let findings = doctor::judge(&facts);
     let unread = doctor::unread(&facts);
@@ -106,6 +110,15 @@ fn print(
 /// Said where nothing is known of the way to other computers.
 const ONLY_OWN: &str =
     " All are of this computer: none of another one was seen. To look at another one: schwann doctor HOST";
+
+/// Whether a name or an address is that of no computer, or of all.
+fn is_of_no_one(host: &str) -> bool {
+    let is_of_many = |ip: IpAddr| match ip {
+        IpAddr::V4(ip) => ip.is_unspecified() || ip.is_multicast() || ip.is_broadcast(),
+        IpAddr::V6(ip) => ip.is_unspecified() || ip.is_multicast(),
+    };
+    host.trim().is_empty() || host.contains('/') || host.parse().is_ok_and(is_of_many)
+}
 
 #[cfg(test)]
 mod tests {
