@@ -19,6 +19,7 @@ pub(crate) mod archive;
 mod authority;
 mod backup;
 mod condition;
+mod founding;
 mod grant;
 mod invite;
 mod issued;

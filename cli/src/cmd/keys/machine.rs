@@ -7,80 +7,16 @@ use schwann::security::TrustError;
 use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
 use schwann::security::keys::{alone, install_list, weaknesses};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
-use schwann_session::{
-    AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy, envelope,
-};
-use zeroize::Zeroizing;
+use schwann_session::{DeviceKey, Lab, PublicKey, SystemEntropy, envelope};
 
+use super::founding::LAB_LOST;
 use super::text::{self, Membership, Secret};
-use super::{DAY, Keys, OWN_DAYS, device_name, device_of, failed, is_new, now, passphrase, statement};
+use super::{DAY, Keys, device_name, device_of, failed, is_new, now, passphrase};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::sys;
 use crate::terminal::printable;
 
 impl Keys {
-    pub(super) fn init(&self, name: &str) -> Outcome {
-        self.needs_no_lab()?;
-        let authority = AuthorityKey::generate(&mut SystemEntropy).map_err(failed)?;
-        let bundle = first_member(&authority, name)?;
-        let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;
-        let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
-        let alone = alone(&self.folder).map_err(failed)?;
-        // Another command may have founded one meanwhile.
-        self.needs_no_lab()?;
-        store::write_private(&self.path(FOUNDING), b"").map_err(failed)?;
-        store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
-            .map_err(failed)?;
-        self.record(&bundle.certificate)?;
-        store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
-        std::fs::remove_file(self.path(FOUNDING)).map_err(failed)?;
-        drop(alone);
-        self.tell_founded(&bundle.lab, passphrase.is_some())?;
-        super::plain::offer()?;
-        Ok(Exit::Good)
-    }
-
-    fn tell_founded(&self, lab: &Lab, is_protected: bool) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        writeln!(out, "The lab is founded, and this machine is its first member.")?;
-        writeln!(out, "  lab        {}", lab.authority().fingerprint())?;
-        writeln!(out, "  keys       {}", self.folder.display())?;
-        if is_protected {
-            writeln!(out, "{}", sys::files::OPEN_KEY)?;
-        }
-        writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
-        writeln!(
-            out,
-            "  schwann keys invite                shows six words; `schwann keys join` on the other machine"
-        )?;
-        writeln!(
-            out,
-            "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
-        )?;
-        writeln!(out, "  schwann keys new-device NAME       on another machine, without a network between")
-    }
-
-    fn needs_no_lab(&self) -> Result<(), Problem> {
-        let there = |name| self.path(name).exists();
-        let why = match (there(LAB), there(AUTHORITY), there(DEVICE_KEY)) {
-            (true, ..) => "a lab is installed here already; `schwann keys status` tells which",
-            // An earlier `init` was broken off: it had told no one of a lab.
-            _ if there(FOUNDING) => return Ok(()),
-            (_, true, _) => LAB_LOST,
-            (_, _, true) => {
-                "this machine has a key for another lab's certificate; `schwann keys trust` installs that; for a lab of its \
-                 own, put this folder away first"
-            }
-            _ => return Ok(()),
-        };
-        Err(Problem::with(self.folder.display(), why))
-    }
-
-    /// Whether a lab was founded here whose public key is gone.
-    fn has_lost_lab(&self) -> bool {
-        !self.path(LAB).exists() && self.path(AUTHORITY).exists() && !self.path(FOUNDING).exists()
-    }
-
     pub(super) fn status(&self) -> Outcome {
         self.show()?;
         let mut weaknesses = weaknesses(&self.folder);
@@ -359,21 +295,6 @@ impl Keys {
     pub(super) fn new_passphrase(&self, what: &str) -> Result<Option<Secret>, Problem> {
         if self.unprotected { Ok(None) } else { passphrase::fresh(what).map(Some) }
     }
-}
-
-const LAB_LOST: &str = "lab.public is missing beside the authority of a lab; put it back, or run `schwann keys recover` with the \
-                        lab's sheet; for another lab, put this folder away first";
-/// Beside the keys while a lab is being founded: if it stays, that was broken off.
-const FOUNDING: &str = "lab.founding";
-
-/// The keys of the machine on which a lab is founded.
-fn first_member(authority: &AuthorityKey, name: &str) -> Result<Bundle, Problem> {
-    let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
-    let mut discovery = Zeroizing::new([0; 32]);
-    getrandom::fill(discovery.as_mut_slice()).map_err(failed)?;
-    let revoked = RevocationList::sign(authority, 1, now(), &discovery, &[]).map_err(failed)?;
-    let certificate = authority.certify(statement(device.public(), name, 1, OWN_DAYS, Roles::BOTH)?);
-    Ok(Bundle { certificate, device, discovery, lab: authority.lab(), revoked })
 }
 
 /// Opens what was sealed for this machine's key.
