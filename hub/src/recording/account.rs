@@ -4,9 +4,9 @@ use schwann::inlet::Protection;
 use schwann::{StreamInfo, local_clock};
 use schwann_recorder::certificate::{Gathered, Rule, Sender, StreamAccount};
 use schwann_recorder::{Arrivals, Course, Limits, Phase, Reading, RecordingStream, Step};
-use schwann_relay::End;
 use schwann_xdf::ClockOffset;
 
+use super::report::{RecordedRun, RunEnd};
 use crate::far::{ClockBound, FarRun};
 
 /// One stream of the file, as its samples are written.
@@ -15,7 +15,10 @@ pub(super) struct Account {
     course: Course,
     gathered: Gathered,
     runs: u64,
-    end: End,
+    /// How its newest run ended.
+    end: RunEnd,
+    /// Blocks that are not in the file.
+    missing: u64,
     /// When the clock was measured last, in seconds on the local clock.
     measured: Option<f64>,
 }
@@ -27,24 +30,31 @@ impl Account {
             course: Course::new(info.nominal_rate()),
             gathered: Gathered::default(),
             runs: 0,
-            end: End::Open,
+            end: RunEnd::Open,
+            missing: 0,
             measured: None,
         }
     }
 
-    /// Another run of the stream begins.
-    pub(super) fn begin(&mut self, run: &FarRun) {
+    /// Another run of the stream begins, which stands so.
+    pub(super) fn begin(&mut self, run: &FarRun, stands: &RecordedRun) {
         if self.runs > 0 {
             self.course.interrupted();
         }
         self.runs += 1;
-        self.end = run.follower().report().end;
+        self.end = stands.end;
+        self.missing += stands.missing.count();
         let said = &run.certificate().statement;
         self.gathered.sender = Some(Sender {
             name: said.name.as_str().to_owned(),
             serial: said.serial,
             key: said.device.fingerprint().to_string(),
         });
+    }
+
+    /// A block that was kept is not in the file.
+    pub(super) fn miss(&mut self) {
+        self.missing += 1;
     }
 
     /// A measurement of the stream's clock is in the file.
@@ -71,10 +81,16 @@ impl Account {
     pub(super) fn finish(self) -> StreamAccount {
         let reading = Reading::new(&self.course, Arrivals::default(), None);
         let is_regular = reading.nominal_rate > 0.0;
-        let rules = is_regular.then(|| Rule::gaps(reading.gap_count, reading.missing)).into_iter().collect();
+        let unknown = match self.end {
+            RunEnd::Complete | RunEnd::Open => None,
+            RunEnd::CutOff => Some("its sender was cut off, so 200 ms before that may be missing"),
+            RunEnd::Unknown => Some("its end is not known, because its sender did not answer"),
+        };
+        let gaps = is_regular.then(|| Rule::gaps(reading.gap_count, reading.missing));
+        let rules = [Rule::blocks(self.missing), Rule::end(unknown)].into_iter().chain(gaps).collect();
         let stream = RecordingStream {
             info: self.info,
-            phase: if self.end == End::Open { Phase::Recording } else { Phase::Lost },
+            phase: if self.end == RunEnd::Open { Phase::Recording } else { Phase::Lost },
             has_answered: true,
             reading,
             protection: Some(Protection::Sealed),

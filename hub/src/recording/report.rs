@@ -109,7 +109,7 @@ impl Recording {
         self.hub.is_ok() && runs.any(|far| far.follower().report().end == End::Open && far.clock().is_none())
     }
 
-    fn recorded(&self, far: &FarRun) -> RecordedRun {
+    pub(super) fn recorded(&self, far: &FarRun) -> RecordedRun {
         let report = far.follower().report();
         let archive = self.archives.get(&far.id());
         let mut missing = above(report.missing, far.floor());

@@ -11,7 +11,7 @@ use schwann_xdf::{Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::account::Account;
 use super::archive::Archive;
-use super::{Recording, RecordingError};
+use super::{RecordedRun, Recording, RecordingError};
 use crate::access::now;
 use crate::far::{FarRun, Origin};
 use crate::samples::{self, Unwritable};
@@ -99,13 +99,14 @@ impl Pages {
             return Ok(());
         }
         let Some(stream) = self.streams.get_mut(&far.origin()) else { return Ok(()) };
-        stream.begin_run(archive, far)?;
+        stream.begin_run(archive, far, &recording.recorded(far))?;
         for number in archive.numbers() {
             match archive.block(number).map_err(RecordingError::Disk)? {
                 Some(bytes) => write_block(stream, recording, opened(far, &bytes), &mut self.unwritten)?,
                 None => {
                     self.damaged.push((far.id(), number));
                     self.unwritten.damaged += 1;
+                    stream.account.miss();
                 }
             }
         }
@@ -156,8 +157,13 @@ struct OpenStream {
 }
 
 impl OpenStream {
-    fn begin_run(&mut self, archive: &Archive, far: &FarRun) -> Result<(), RecordingError> {
-        self.account.begin(far);
+    fn begin_run(
+        &mut self,
+        archive: &Archive,
+        far: &FarRun,
+        stands: &RecordedRun,
+    ) -> Result<(), RecordingError> {
+        self.account.begin(far, stands);
         for clock in archive.clocks().map_err(RecordingError::Disk)? {
             // On the sender's clock, like the stamps it is to be applied to. A file that takes no more says so below.
             let _ = self.writer.clock_offset(clock.measured - clock.offset, clock.offset);

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::verdict::{ClockSeen, Evidence, Mark, Reach, Trouble, UNANSWERED_SECONDS, troubles};
+use crate::words::plural;
 
 /// A rule, and how a stream stood to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,24 @@ impl Rule {
         let found = (count > 0).then_some(Trouble::Gaps { count, missing });
         let mark = Some(Mark { number: count as f64, limit: 0.0, unit: "gaps" });
         Self { mark, ..Self::found("gaps", found.as_slice(), Some(true)) }
+    }
+
+    /// The rule on what did not come from a hub.
+    pub fn blocks(missing: u64) -> Self {
+        let mark = Some(Mark { number: missing as f64, limit: 0.0, unit: "blocks" });
+        let says =
+            (missing > 0).then(|| format!("{} did not come from the hub", plural(missing as usize, "block")));
+        Self { code: "missing-blocks", mark, passed: Some(missing == 0), says }
+    }
+
+    /// The rule on the end of a stream that came from a hub; `complaint` says what is not known of it.
+    pub fn end(complaint: Option<&str>) -> Self {
+        Self {
+            code: "end",
+            mark: None,
+            passed: Some(complaint.is_none()),
+            says: complaint.map(str::to_owned),
+        }
     }
 
     /// A rule without a number; `otherwise` is what holds if it found nothing.
