@@ -94,7 +94,8 @@ impl Outbound {
         }
         self.note_begun();
         if !self.stop.is_raised() {
-            self.has_begun |= self.remainders.look(&self.access, &self.settings);
+            let there = self.edges.values().map(|running| running.info.name().to_string_lossy().into_owned());
+            self.has_begun |= self.remainders.look(&self.access, &self.settings, &there.collect());
         }
         self.looks = self.looks.saturating_add(1);
         if self.looks == PATIENT_LOOKS && !self.has_begun {

@@ -103,7 +103,12 @@ class Page:
     def close(self) -> None:
         self.socket.close()
         self.browser.terminate()
-        self.browser.wait(timeout=20)
+        try:
+            self.browser.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            # A busy computer: what it would still write is thrown away.
+            self.browser.kill()
+            self.browser.wait()
         self.profile.cleanup()
 
 

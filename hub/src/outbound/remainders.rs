@@ -35,13 +35,16 @@ struct Running {
 
 impl Remainders {
     /// Begins with journals that no edge has, and parts from those that the hub has whole. Says whether some are on their way.
-    pub(super) fn look(&mut self, access: &Access, settings: &Settings) -> bool {
+    ///
+    /// `there` are the names of streams that have an edge, also if that has not opened its journal yet.
+    pub(super) fn look(&mut self, access: &Access, settings: &Settings, there: &BTreeSet<String>) -> bool {
         let ended: Vec<_> = self.running.extract_if(.., |_, running| running.thread.is_finished()).collect();
         ended.into_iter().for_each(|(_, running)| self.part(running));
         self.left_alone.retain(|_, since| since.elapsed() < AGAIN);
         for remainder in remainders(&settings.folder) {
             let folder = &remainder.folder;
-            if self.running.contains_key(folder) || self.left_alone.contains_key(folder) {
+            let is_taken = self.running.contains_key(folder) || there.contains(&remainder.name);
+            if is_taken || self.left_alone.contains_key(folder) {
                 continue;
             }
             // Which hub sees how much this site sends is its user's choice.

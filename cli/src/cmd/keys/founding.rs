@@ -22,16 +22,33 @@ impl Keys {
         let alone = alone(&self.folder).map_err(failed)?;
         // Another command may have founded one meanwhile.
         self.needs_no_lab()?;
-        store::write_private(&self.path(FOUNDING), b"").map_err(failed)?;
-        store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
-            .map_err(failed)?;
-        self.record(&bundle.certificate)?;
-        store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
-        std::fs::remove_file(self.path(FOUNDING)).map_err(failed)?;
+        self.write_lab(&authority, &bundle, passphrase)?;
         drop(alone);
         self.tell_founded(&bundle.lab, passphrase.is_some())?;
         super::plain::offer()?;
         Ok(Exit::Good)
+    }
+
+    /// Writes all that a lab is made of. If it is broken off, the next `init` begins anew.
+    fn write_lab(
+        &self,
+        authority: &AuthorityKey,
+        bundle: &Bundle,
+        passphrase: Option<&[u8]>,
+    ) -> Result<(), Problem> {
+        let founding = self.path(FOUNDING);
+        store::write_private(&founding, &bundle.lab.authority().0).map_err(failed)?;
+        let written =
+            store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase);
+        if written.is_err() {
+            // Nothing was begun: its error says more than that this cannot be taken back.
+            let _ = std::fs::remove_file(&founding);
+        }
+        written.map_err(failed)?;
+        self.record(&bundle.certificate)?;
+        store::install_member(&self.folder, bundle, passphrase).map_err(failed)?;
+        // At last, and at once: the lab counts as installed, and not as being founded.
+        std::fs::rename(&founding, self.path(LAB)).map_err(failed)
     }
 
     fn tell_founded(&self, lab: &Lab, is_protected: bool) -> io::Result<()> {

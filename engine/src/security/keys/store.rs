@@ -267,11 +267,18 @@ pub fn write_key(path: &Path, seed: &[u8], kind: Kind, passphrase: Option<&[u8]>
 ///
 /// - Errors: a file cannot be written.
 pub fn install(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
-    write_private(&folder.join(CERTIFICATE), &bundle.certificate.encode())?;
-    files::install(folder, &bundle.lab, &bundle.revoked, &bundle.discovery)?;
-    write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)?;
+    install_member(folder, bundle, passphrase)?;
     // At last: with it, a lab counts as installed.
     write_private(&folder.join(LAB), &bundle.lab.authority().0)
+}
+
+/// Installs a membership but for [`LAB`], which makes it count.
+///
+/// - Errors: a file cannot be written.
+pub fn install_member(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
+    write_private(&folder.join(CERTIFICATE), &bundle.certificate.encode())?;
+    files::install(folder, &bundle.lab, &bundle.revoked, &bundle.discovery)?;
+    write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)
 }
 
 /// Writes a file that only this user can read, all or nothing.
