@@ -41,7 +41,7 @@
 //! #   break;
 //! }
 //! let finished = recorder.finish()?;
-//! println!("{} streams, {} bytes", streams.len(), summary.file_bytes);
+//! println!("{} streams, {} bytes", finished.streams.len(), finished.summary.file_bytes);
 //! # Ok(())
 //! # }
 //! ```

@@ -53,7 +53,7 @@ pub(super) fn our_library(given: Option<&Path>) -> Result<PathBuf, Problem> {
     let read = Binary::read(&our).map_err(|error| Problem::with(our.display(), error))?;
     match read {
         Some(binary) if binary.is_lsl() && !binary.is_ours() => {
-            Err(Problem::with(our.display(), "is another LSL library, not Schwann's"))
+            Err(Problem::with(our.display(), "is not Schwann's library, but another of LSL"))
         }
         _ => Ok(our),
     }
