@@ -206,7 +206,7 @@ class Recording:
             if other is not stream and other.is_events:
                 rows = np.interp(other.times, stream.times, np.arange(len(stream)), np.nan, np.nan)
                 marks += [(row / rate, _event_text(values)) for row, values in zip(rows, other.data) if np.isfinite(row)]
-                left_out += np.count_nonzero(~np.isfinite(rows))
+                left_out += int(np.count_nonzero(~np.isfinite(rows)))
         if left_out:
             outside = f"before the first sample of {stream.name!r} or after its last"
             warnings.warn(f"{left_out} events {outside} are not in the annotations.", stacklevel=2)

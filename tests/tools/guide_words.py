@@ -10,7 +10,7 @@ TABLES = {
     "reference/exit-codes.md": (("cli/src/exit.rs", "cli/src/stop.rs"), r"^ +\w+ = (\d+),$|^const (?:FAILED|INTERRUPTED): \w+ = (\d+);"),
     "reference/errors.md#functions": (("capi/include/lsl/common.h",), r"^\s*(lsl_\w+_error)\s*= "),
     "reference/errors.md#refusals": (("session/src/refusal.rs",), r'^ +Self::\w+ => "([^"]+)",'),
-    "reference/errors.md#findings": (("cli/src/doctor",), r'(?:Weight::\w+|weight),\s*"([a-z-]+)"|\("([a-z-]+)", Weight::'),
+    "reference/errors.md#findings": (("cli/src/doctor",), r'(?:Weight::\w+|weight),\s*"([a-z-]+)"|\("([a-z-]+)", Weight::|\(\s*"([a-z-]+)",\s*String::from'),
 }
 SETTING = r'"((?:log|ports|multicast|lab|tuning)\.\w+)"'
 RELAY = r'raw\("relay", "(\w+)"\)'
