@@ -145,12 +145,12 @@ def test_recording_shows_progress_and_ends_with_a_summary(lab):
 
 
 def painted(lab, *arguments, held):
-    """What a command paints until it ends by itself. It is held up for a second once it has opened the file `held`."""
+    """What a command paints until it ends by itself. It is held up for a second once it has opened a file that `held` chooses."""
     terminal = Terminal(lab, *arguments)
     folder = pathlib.Path("/proc", str(terminal.process.pid), "fd")
     while terminal.process.poll() is None:
         with contextlib.suppress(OSError):
-            if any(one.readlink() == held for one in folder.iterdir()):
+            if any(held(one.readlink()) for one in folder.iterdir()):
                 terminal.process.send_signal(signal.SIGSTOP)
                 time.sleep(1)
                 terminal.process.send_signal(signal.SIGCONT)
@@ -178,13 +178,15 @@ def test_long_tasks_say_how_far_they_are_and_how_long_they_will_take(lab):
         assert places == sorted(places), found
         return places
 
+    # What writes looks first at all that it reads, so it is held up when it writes.
+    is_read, is_made = lambda one: one == path, lambda one: one.parent == path.parent and one.name.startswith(("copy", "long.", "long_")) and one != path
     # Some take a tenth of a second: they may be through before they can be held up.
-    for word, *line in [("reading", "info", "--full"), ("checking", "verify", "--json"), ("repairing", "repair", "-o=copy.xdf"),
-                        ("exporting", "export", "--to=brainvision")]:
+    for word, held, *line in [("reading", is_read, "info", "--full"), ("checking", is_read, "verify", "--json"),
+                              ("repairing", is_made, "repair", "-o=copy.xdf"), ("exporting", is_made, "export", "--to=brainvision")]:
         for _ in range(20):
             for made in [lab.folder / "copy.xdf", *lab.folder.glob("long.[ev]*")]:
                 made.unlink(missing_ok=True)
-            if shown(word, painted(lab, *line, path, held=path)):
+            if shown(word, painted(lab, *line, path, held=held)):
                 break
         else:
             raise AssertionError(f"nothing is said of {word}")
