@@ -233,7 +233,9 @@ impl Watch {
         if self.stop.is_raised() || self.lock().known.contains(&place(address)) {
             return;
         }
-        let outcome = knock(context, address, KNOCK_TIMEOUT);
+        // Before a program is said to hang, it gets the time that a busy computer takes.
+        let is_slow = self.lock().hung.contains_key(&address.port());
+        let outcome = knock(context, address, if is_slow { SLOW_TIMEOUT } else { KNOCK_TIMEOUT });
         let mut state = self.lock();
         if let Knocked::Refused(refusal) = outcome {
             state.refused.insert(address, refusal);
@@ -366,6 +368,7 @@ const FOUND_MOST: usize = 4096;
 /// Rounds after which a port that does not answer is told; a busy computer takes its time.
 const HUNG_ROUNDS: u32 = 2;
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(300);
+const SLOW_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

@@ -186,18 +186,23 @@ pub(super) fn read<const N: usize>(link: &mut TcpStream, deadline: Instant) -> i
 }
 
 /// Fills `out`; a peer that sends a byte now and then does not hold it up beyond `deadline`.
-pub(super) fn read_into(link: &mut TcpStream, mut out: &mut [u8], deadline: Instant) -> io::Result<()> {
-    while !out.is_empty() {
+pub(super) fn read_into(link: &mut TcpStream, out: &mut [u8], deadline: Instant) -> io::Result<()> {
+    let mut filled = 0;
+    while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
         link.set_read_timeout(Some(left))?;
-        match link.read(out) {
+        match link.read(rest) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => out = out.get_mut(count..).unwrap_or_default(),
+            Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
+        }
+        // Programs that look for streams knock at every port, and would take one that keeps them waiting for a hung outlet.
+        if out.starts_with(OF_STREAMS) {
+            return Err(io::ErrorKind::InvalidData.into());
         }
     }
     Ok(())
@@ -209,6 +214,8 @@ pub(crate) const SESSION: &str = "schwann-pairing";
 pub(super) const PAIRING: &str = "pairing";
 /// The type of the stream of a machine that renews certificates.
 pub(super) const RENEWAL: &str = "renewal";
+/// How requests to outlets begin.
+const OF_STREAMS: &[u8] = b"LSL:";
 /// Time for a connection.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time for one message of the other end; a person is asked for nothing meanwhile.
