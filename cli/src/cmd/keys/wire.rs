@@ -7,7 +7,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Instant;
@@ -200,8 +200,10 @@ pub(super) fn read_into(link: &mut TcpStream, out: &mut [u8], deadline: Instant)
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // Programs that look for streams knock at every port, and would take one that keeps them waiting for a hung outlet.
+        // Programs that look for streams knock at every port. They would take one that keeps them waiting for a hung outlet, and one
+        // that closes without a word for a plain one.
         if out.starts_with(OF_STREAMS) {
+            link.write_all(NO_OUTLET)?;
             return Err(io::ErrorKind::InvalidData.into());
         }
     }
@@ -216,6 +218,7 @@ pub(super) const PAIRING: &str = "pairing";
 pub(super) const RENEWAL: &str = "renewal";
 /// How requests to outlets begin.
 const OF_STREAMS: &[u8] = b"LSL:";
+const NO_OUTLET: &[u8] = b"no outlet\r\n";
 /// Time for a connection.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time for one message of the other end; a person is asked for nothing meanwhile.
