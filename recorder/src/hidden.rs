@@ -234,7 +234,7 @@ impl Watch {
             return;
         }
         // Before a program is said to hang, it gets the time that a busy computer takes.
-        let is_slow = self.lock().hung.contains_key(&address.port());
+        let is_slow = self.lock().is_to_be_sure(address.port());
         let outcome = knock(context, address, if is_slow { SLOW_TIMEOUT } else { KNOCK_TIMEOUT });
         let mut state = self.lock();
         if let Knocked::Refused(refusal) = outcome {
@@ -263,6 +263,11 @@ impl Sightings {
         let is_brought_in =
             |found: &StreamInfo| is_same_source(info, found) && info.hostname() == found.hostname();
         self.found.contains_key(&*info.uid().to_string_lossy()) || self.found.values().any(is_brought_in)
+    }
+
+    /// Whether a port that did not answer in an earlier round is to be given more time in this one.
+    fn is_to_be_sure(&self, port: u16) -> bool {
+        self.hung.get(&port).is_some_and(|(_, latest)| *latest != self.round)
     }
 
     /// Whether another round must tell what is in doubt.

@@ -145,7 +145,7 @@ impl Lab {
             let is_judged = !matches!(verdict, Verdict::Early | Verdict::Waiting);
             state.clock.is_some() && is_judged && state.reach == Reach::Connected
         };
-        let is_in_doubt = self.hidden.has_looked() && !self.hidden.has_settled();
+        let is_in_doubt = !self.hidden.has_settled();
         let is_early = is_in_doubt || states.iter().any(|judged| judged.verdict == Verdict::Early);
         elapsed >= if is_early { COMPLETE_FOR_EARLY } else { COMPLETE_AT_LAST }
             || (elapsed >= COMPLETE_AT_FIRST
