@@ -142,3 +142,18 @@ fn a_sender_that_stands_still_is_told_as_silent_until_it_goes_on() {
     let (code, _) = watcher.running.interrupt();
     assert_eq!(code, Some(1), "{}", fs::read_to_string(&watcher.reports).unwrap());
 }
+
+#[test]
+fn a_program_that_was_stopped_before_anyone_looked_is_told() {
+    let lab = Lab::new("stalled-unseen");
+    let mut fake = lab.start(&["fake", "counter@100"]);
+    fake.wait_for_line("sending");
+    kill_process(Pid::from_child(&fake.process), Signal::STOP).unwrap();
+    let is_told = |(code, out, _): &(i32, String, String)| {
+        *code == 1 && out.contains("does not answer: it hangs or was stopped")
+    };
+    // On a busy machine a look may end before the port was tried twice.
+    let told = (0..10).map(|_| lab.run(&["--once"])).find(is_told);
+    kill_process(Pid::from_child(&fake.process), Signal::CONT).unwrap();
+    assert!(told.is_some());
+}
