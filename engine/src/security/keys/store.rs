@@ -29,41 +29,44 @@ pub fn folder() -> PathBuf {
 ///
 /// - Errors: that cannot be told, or a member's key is gone. Neither may end sealing without a word.
 pub(crate) fn is_installed(folder: &Path) -> Result<bool, TrustError> {
-    let unseen = |reason: String| TrustError::File(folder.to_path_buf(), reason);
-    match std::fs::metadata(folder) {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => {
-            return Err(unseen(String::from("it is no folder; name the one with your keys in SCHWANN_KEYS")));
-        }
-        Err(_) if folder.is_symlink() => {
-            return Err(unseen(String::from(
-                "it is a link to nowhere; mount what it leads to, or remove it",
-            )));
-        }
-        // Where no one said that there are keys, a home that is closed to this user is none of its own.
-        Err(error)
-            if error.kind() != ErrorKind::NotFound && environment::variable("SCHWANN_KEYS").is_some() =>
-        {
-            return Err(unseen(format!("it cannot be looked at: {error}")));
-        }
-        Err(_) => return Ok(false),
+    let unseen = |reason| TrustError::File(folder.to_path_buf(), reason);
+    if !is_folder(folder).map_err(unseen)? {
+        return Ok(false);
     }
-    let is_there = |name| folder.join(name).try_exists();
-    let cannot = |error| {
-        unseen(format!(
-            "it cannot be looked into: {error}; make it yours, or name another folder in SCHWANN_KEYS"
-        ))
+    let is_there = |name| {
+        folder.join(name).try_exists().map_err(|error| {
+            unseen(format!(
+                "it cannot be looked into: {error}; make it yours, or name another folder in SCHWANN_KEYS"
+            ))
+        })
     };
-    if is_there(DEVICE_KEY).map_err(cannot)? {
+    if is_there(DEVICE_KEY)? {
         return Ok(true);
     }
-    match is_there(CERTIFICATE).map_err(cannot)? || is_there(LAB).map_err(cannot)? {
-        false => Ok(false),
-        true => {
-            let reason = "it is missing, although this computer is in a lab; put it back, or move the folder away and run \
-                          `schwann keys join`";
-            Err(TrustError::File(folder.join(DEVICE_KEY), String::from(reason)))
+    if !is_there(CERTIFICATE)? && !is_there(LAB)? {
+        return Ok(false);
+    }
+    let reason = "it is missing, although this computer is in a lab; put it back, or move the folder away and run \
+                  `schwann keys join`";
+    Err(TrustError::File(folder.join(DEVICE_KEY), String::from(reason)))
+}
+
+/// Whether the folder of the keys is there.
+///
+/// - Errors: why that cannot be told.
+fn is_folder(folder: &Path) -> Result<bool, String> {
+    match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(_) => Err(String::from("it is no folder; name the one with your keys in SCHWANN_KEYS")),
+        Err(_) if folder.is_symlink() => {
+            Err(String::from("it is a link to nowhere; mount what it leads to, or remove it"))
         }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if environment::variable("SCHWANN_KEYS").is_some() => {
+            Err(format!("it cannot be looked at: {error}"))
+        }
+        // Where no one said that there are keys, a home that is closed to this user is none of its own.
+        Err(_) => Ok(false),
     }
 }
 
