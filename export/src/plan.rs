@@ -181,7 +181,7 @@ impl Stream {
 
     /// Whether its samples are among the events of the plan.
     pub(crate) fn is_events(&self) -> bool {
-        is_events(&self.header)
+        self.header.is_events()
     }
 
     pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
@@ -206,7 +206,7 @@ impl Learnt {
             ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); count],
             longest_text: 0,
             text_bytes: 0,
-            events: (wanted.events && is_events(&header)).then(Vec::new),
+            events: (wanted.events && header.is_events()).then(Vec::new),
             header,
         }
     }
@@ -262,11 +262,6 @@ impl Learnt {
             untimed_events: untimed.len() as u64,
         }
     }
-}
-
-/// Whether a stream's samples are events: texts, or single numbers without a rate.
-fn is_events(header: &StreamHeader) -> bool {
-    header.format == Format::String || (header.nominal_rate == 0.0 && header.channel_count == 1)
 }
 
 fn widen<T: Numeric>(ranges: &mut [(f64, f64)], numbers: &[T]) {

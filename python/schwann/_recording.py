@@ -135,7 +135,7 @@ class RecordedStream:
     @property
     def is_events(self) -> bool:
         """Whether its samples are events: texts, or single numbers without a rate."""
-        return self.format == "string" or (self.rate == 0 and self._native.channel_count == 1)
+        return self._native.is_events
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a column per channel, indexed by time in seconds. Needs pandas."""

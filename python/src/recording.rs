@@ -35,6 +35,7 @@ pub(crate) struct Recorded {
     clock_segments: Vec<(usize, usize)>,
     invalid_stamps: usize,
     corrupt_samples: usize,
+    is_events: bool,
 }
 
 /// Reads the recording at `path`: its header, its streams, and sentences on what is damaged. A sealed one is opened with the
@@ -82,6 +83,7 @@ fn recorded(py: Python<'_>, stream: RecordedStream) -> PyResult<Recorded> {
     let header = stream.header;
     let pairs = |ranges: Vec<core::ops::Range<usize>>| ranges.into_iter().map(|r| (r.start, r.end)).collect();
     Ok(Recorded {
+        is_events: header.is_events(),
         id: header.id,
         name: header.name,
         stream_type: header.content_type,

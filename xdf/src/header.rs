@@ -129,6 +129,12 @@ impl StreamHeader {
     pub fn interval(&self) -> f64 {
         if self.nominal_rate > 0.0 { 1.0 / self.nominal_rate } else { 0.0 }
     }
+
+    /// Says whether the stream's samples are events: texts, or single numbers without a rate.
+    #[must_use]
+    pub fn is_events(&self) -> bool {
+        self.format == Format::String || (self.nominal_rate == 0.0 && self.channel_count == 1)
+    }
 }
 
 /// What a stream's footer says.
