@@ -4,13 +4,14 @@
 
 use core::ops::Range;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use schwann::config::{Ini, NoteKind, Origin, Outcome, Search};
 use schwann::security::{Admitted, Pins, Policy};
 
 use crate::exit::Problem;
+use crate::synced;
 
 /// The file in use, or the one in its place that has an error; else this user's own, which may not exist yet.
 pub(crate) fn path() -> PathBuf {
@@ -65,10 +66,14 @@ pub(crate) fn turn(path: &Path) -> Option<File> {
 
 /// The text of the file; empty if there is none.
 pub(crate) fn text(path: &Path) -> Result<String, Problem> {
+    Ok(String::from_utf8_lossy(&bytes(path)?).into_owned())
+}
+
+/// The bytes of the file; none if it does not exist.
+fn bytes(path: &Path) -> Result<Vec<u8>, Problem> {
     match fs::read(path) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(Problem::with(path.display(), error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(|error| Problem::with(path.display(), error)),
     }
 }
 
@@ -93,11 +98,10 @@ pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) ->
             "nothing was written: a key is a word, such as lab.SessionID",
         ));
     }
-    if fs::read(path).is_ok_and(|bytes| core::str::from_utf8(&bytes).is_err()) {
+    let before = String::from_utf8(bytes(path)?).map_err(|_| {
         let next = "nothing was changed: it has letters that are no UTF-8; save it as UTF-8 in an editor, and run this again";
-        return Err(Problem::with(path.display(), next));
-    }
-    let before = text(path)?;
+        Problem::with(path.display(), next)
+    })?;
     let after = changed(&before, section, key, value);
     check(&after, section, key).map_err(|complaint| Problem::with(path.display(), complaint))?;
     write(path, &after)
@@ -108,7 +112,7 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
         fs::create_dir_all(folder).map_err(|error| Problem::with(folder.display(), error))?;
     }
     let fresh = path.with_added_extension(format!("{}.new", std::process::id()));
-    let written = write_synced(&fresh, text)
+    let written = synced::write(&fresh, text.as_bytes())
         .and_then(|()| keep_mode(path, &fresh))
         .and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {
@@ -116,12 +120,6 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
         let next = "nothing was changed; make room or make the folder writable for you, and run this again";
         Problem::with(path.display(), format_args!("{error}; {next}"))
     })
-}
-
-fn write_synced(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 /// The new file is readable by whom the old one was.

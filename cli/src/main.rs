@@ -24,6 +24,7 @@ mod hubs;
 mod lab;
 mod signal;
 mod stop;
+mod synced;
 mod sys;
 mod table;
 mod terminal;

@@ -165,11 +165,6 @@ impl Hidden {
         let state = self.shared.lock();
         (state.has_looked && !state.is_unsure()) || self.thread.is_none()
     }
-
-    /// Whether every port of this computer was tried, or none can be.
-    pub fn has_looked(&self) -> bool {
-        self.shared.lock().has_looked || self.thread.is_none()
-    }
 }
 
 impl Drop for Hidden {

@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     };
     writeln!(io::stdout().lock(), "{} Ctrl-C ends it.", gateway.what())?;
     while !stop.is_raised() {
-        gateway.look(&stop)?;
+        gateway.look()?;
         stop.wait(PAUSE);
     }
     gateway.end();
@@ -124,7 +124,7 @@ impl Gateway {
     }
 
     /// Looks for streams on both sides, and begins with those that are on one alone.
-    fn look(&mut self, stop: &Arc<Stop>) -> Result<(), Problem> {
+    fn look(&mut self) -> Result<(), Problem> {
         self.part_from_ended()?;
         let look_here = || match any_of(&self.query) {
             Some(condition) => resolver::resolve_bypred(&self.from, &condition, 0, LOOK),
@@ -139,7 +139,7 @@ impl Gateway {
         };
         here.retain(|info| self.is_from_there(info));
         for info in &here {
-            self.consider(info, &here, &other, stop)?;
+            self.consider(info, &here, &other)?;
         }
         if here.is_empty() { Ok(self.tell_waiting()?) } else { Ok(()) }
     }
@@ -150,7 +150,6 @@ impl Gateway {
         info: &StreamInfo,
         here: &[StreamInfo],
         other: &[StreamInfo],
-        stop: &Arc<Stop>,
     ) -> Result<(), Problem> {
         let uid = info.uid().to_string();
         // Its outlet has another shape than what comes now: the next look begins with that.
@@ -164,7 +163,7 @@ impl Gateway {
             return Ok(());
         }
         if !other.iter().any(|twin| is_twin(info, twin)) {
-            return self.begin(info, uid, stop);
+            return self.begin(info, uid);
         }
         self.leave_alone(uid);
         Ok(say(&format!(
@@ -197,7 +196,7 @@ impl Gateway {
         self.crossings.values().any(|crossing| crossing.name == title)
     }
 
-    fn begin(&mut self, info: &StreamInfo, uid: String, stop: &Arc<Stop>) -> Result<(), Problem> {
+    fn begin(&mut self, info: &StreamInfo, uid: String) -> Result<(), Problem> {
         let name = title(info);
         if !self.is_outward && !is_sealed(&self.to, info) {
             say(&format!(
@@ -211,19 +210,19 @@ impl Gateway {
                 "{name} waits: {CROSSINGS_MAX} streams are brought over already; a query chooses others."
             ))?);
         }
-        let (kept, info, ends) = (info.clone(), info.clone(), Arc::<Stop>::default());
-        let stops = [Arc::clone(stop), Arc::clone(&ends)];
+        let (kept, info, stop) = (info.clone(), info.clone(), Arc::<Stop>::default());
+        let stopped = Arc::clone(&stop);
         let (from, to) = (Arc::clone(&self.from), Arc::clone(&self.to));
         let is_near = self.host.is_none() && !self.is_outward;
         let spawned = thread::Builder::new()
             .name("crossing".to_owned())
-            .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stops));
+            .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stopped));
         let thread = match spawned {
             Ok(thread) => thread,
             Err(error) => return Ok(self.tell(format!("{name} waits for a thread: {error}."))?),
         };
         say(&format!("{name}: begins"))?;
-        self.crossings.insert(uid, Crossing { name, info: kept, stop: ends, thread });
+        self.crossings.insert(uid, Crossing { name, info: kept, stop, thread });
         Ok(())
     }
 
@@ -263,6 +262,7 @@ impl Gateway {
     }
 
     fn end(&mut self) {
+        self.crossings.values().for_each(|crossing| crossing.stop.raise());
         for (_, crossing) in core::mem::take(&mut self.crossings) {
             // What went wrong at the end concerns no one any more.
             let _ = crossing.thread.join();

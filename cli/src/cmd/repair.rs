@@ -4,12 +4,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use schwann_recorder::certificate::{certificate_path, derive};
-use schwann_recorder::sealing;
+use schwann_recorder::{Limits, sealing};
 use schwann_xdf::{Recipients, Repair, RepairError, Survey};
 use serde_json::json;
 
 use super::opening::Opening;
-use super::survey::{self, Progress, bytes};
+use super::survey::{Progress, bytes};
+use super::verify::Examined;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::terminal::{Shown, plural, printable_path};
@@ -46,20 +47,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let recording = arguments.opening.location(&arguments.file)?;
     let output = arguments.output.clone().unwrap_or_else(|| beside(&arguments.file));
+    let examined = Examined::of(&recording, &Limits::USUAL)?;
+    let complaint = examined.complaint();
     // A copy of a sound recording may be large and helps only a script, which names it.
-    if arguments.output.is_none() {
-        let survey = survey::of(&recording, &mut Progress::new("checking"))?;
-        if survey.is_sound() {
-            return match super::verify::complaint(&recording)? {
-                None => say_sound(arguments, &survey),
-                Some(complaint) => {
-                    eprintln!("schwann: {complaint}; {NO_VALUES}, and no file was written");
-                    Ok(Exit::Found)
-                }
-            };
-        }
+    if arguments.output.is_none() && examined.survey.is_sound() {
+        let Some(complaint) = complaint else { return say_sound(arguments, &examined.survey) };
+        eprintln!("schwann: {complaint}; {NO_VALUES}, and no file was written");
+        return Ok(Exit::Found);
     }
-    let complaint = super::verify::complaint(&recording)?;
     let sealed_to = sealed_to(&output, &arguments.to)?;
     let mut progress = Progress::new("repairing");
     let done = schwann_xdf::repair(recording.clone(), &output, &sealed_to, |at, all| progress.show(at, all));

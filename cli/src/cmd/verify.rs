@@ -95,15 +95,13 @@ fn verify_one(file: &Path, arguments: &Arguments) -> Result<bool, Problem> {
 
 /// Why something that is made of a recording is not to be trusted as the recording was: it is not whole. Nothing if it is.
 pub(super) fn complaint(recording: &Location) -> Result<Option<String>, Problem> {
-    let examined = Examined::of(recording, &Limits::USUAL)?;
-    let path = recording.path().to_string_lossy();
-    Ok((!examined.is_whole).then(|| format!("{path} is NOT WHOLE; why: schwann verify {}", quoted(&path))))
+    Ok(Examined::of(recording, &Limits::USUAL)?.complaint())
 }
 
 /// All that was found out about a recording.
-struct Examined<'a> {
+pub(super) struct Examined<'a> {
     recording: &'a Location,
-    survey: Survey,
+    pub(super) survey: Survey,
     compared: Comparison,
     certified: Certified,
     limits: &'a Limits,
@@ -111,7 +109,7 @@ struct Examined<'a> {
 }
 
 impl<'a> Examined<'a> {
-    fn of(recording: &'a Location, limits: &'a Limits) -> Result<Self, Problem> {
+    pub(super) fn of(recording: &'a Location, limits: &'a Limits) -> Result<Self, Problem> {
         let survey = survey::of(recording, &mut Progress::new("checking"))?;
         let compared = survey::compared(recording, &survey)?;
         let certified = Certified::of(recording)?;
@@ -121,6 +119,12 @@ impl<'a> Examined<'a> {
             // Neither a stream nor a checksum: that is the beginning of a recording, and no more.
             && (compared.has_checksums || !survey.streams.is_empty());
         Ok(Self { recording, survey, compared, certified, limits, is_whole })
+    }
+
+    /// Why what is made of it is not to be trusted as it was; nothing if it is whole.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let path = self.recording.path().to_string_lossy();
+        (!self.is_whole).then(|| format!("{path} is NOT WHOLE; why: schwann verify {}", quoted(&path)))
     }
 
     fn json(&self) -> Value {

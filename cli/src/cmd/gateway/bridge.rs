@@ -9,7 +9,7 @@ use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Context, Error, Flush, Inlet, Outlet, OutletOptions, StreamInfo};
 use schwann_recorder::Stop;
 
-/// Carries samples until the stream ends or one of `stops` is raised.
+/// Carries samples until the stream ends or `stop` is raised.
 ///
 /// - Errors: why the stream cannot be carried, for the person.
 pub(super) fn carry(
@@ -17,7 +17,7 @@ pub(super) fn carry(
     info: &StreamInfo,
     (from, to): (Arc<Context>, Arc<Context>),
     is_near: bool,
-    stops: &[Arc<Stop>],
+    stop: &Stop,
 ) -> Result<(), String> {
     let inlet = Inlet::in_context(info, &InletOptions::default(), from).map_err(|error| error.to_string())?;
     let full = inlet
@@ -34,7 +34,7 @@ pub(super) fn carry(
         thread::Builder::new()
             .spawn_scoped(scope, watch)
             .map_err(|error| format!("the system refused a thread: {error}"))?;
-        let carried = carry_samples(&inlet, &outlet, stops);
+        let carried = carry_samples(&inlet, &outlet, stop);
         done.raise();
         let dropped = inlet.dropped_samples();
         if dropped > 0 {
@@ -116,12 +116,12 @@ impl Clock {
     }
 }
 
-fn carry_samples(inlet: &Inlet, outlet: &Outlet, stops: &[Arc<Stop>]) -> Result<(), Error> {
+fn carry_samples(inlet: &Inlet, outlet: &Outlet, stop: &Stop) -> Result<(), Error> {
     let info = inlet.info();
     let size = info.channel_format().value_size().map(|size| size * inlet.channel_count());
     let mut raw = vec![0; size.unwrap_or_default()];
     let mut texts: Vec<Vec<u8>> = Vec::new();
-    while !stops.iter().any(|stop| stop.is_raised()) {
+    while !stop.is_raised() {
         let pulled = match size {
             Some(_) => inlet.pull_raw_sample(&mut raw, WAIT)?,
             None => {

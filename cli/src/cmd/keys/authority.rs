@@ -206,7 +206,7 @@ pub(super) fn lane() -> Result<u64, Problem> {
 /// Room for the key store of a microcontroller, in bytes: one slot of flash.
 const KEY_STORE_LEN: usize = 4096;
 /// Serials of one machine that has the authority; another one begins elsewhere.
-const LANE: u64 = 1_000_000;
+pub(super) const LANE: u64 = 1_000_000;
 /// Machines' beginnings to choose from.
 const LANES: u16 = 9_999;
 /// The number of the last certificate that was issued, beside the authority's key.

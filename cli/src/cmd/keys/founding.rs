@@ -103,7 +103,8 @@ fn first_member(authority: &AuthorityKey, name: &str) -> Result<Bundle, Problem>
     Ok(Bundle { certificate, device, discovery, lab: authority.lab(), revoked })
 }
 
-pub(super) const LAB_LOST: &str = "lab.public is missing beside the authority of a lab; put it back, or run `schwann keys recover` with the \
-                        lab's sheet; for another lab, put this folder away first";
+/// What is said where [`Keys::has_lost_lab`] holds.
+pub(super) const LAB_LOST: &str = "lab.public is missing beside the authority of a lab; put it back, or run `schwann keys recover` with the lab's sheet; for \
+     another lab, put this folder away first";
 /// Beside the keys while a lab is being founded: if it stays, that was broken off.
 const FOUNDING: &str = "lab.founding";

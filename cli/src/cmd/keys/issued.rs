@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use schwann::log::Utc;
 use schwann_session::{Certificate, Lab, PublicKey, RevocationList, Roles};
 
+use super::authority::LANE;
 use super::{Keys, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::sys;
@@ -33,7 +34,7 @@ impl Keys {
         // Those of the first machine, without a gap; then those of others.
         let last = self.last_serial()?;
         let mut serials: BTreeSet<u64> = certificates.iter().map(|one| one.statement.serial).collect();
-        serials.extend((last < MOST_OF_ONE).then_some(1..=last).into_iter().flatten());
+        serials.extend((last < LANE).then_some(1..=last).into_iter().flatten());
         for serial in serials {
             match certificates.iter().find(|certificate| certificate.statement.serial == serial) {
                 Some(certificate) => writeln!(out, "{}", row(certificate, &revoked))?,
@@ -129,8 +130,6 @@ fn append(path: &Path, record: &[u8; Certificate::LEN]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Serials of the machine that founded the lab are below.
-const MOST_OF_ONE: u64 = 1_000_000;
 /// The certificates issued here, beside the authority's key.
 pub(super) const ISSUED: &str = "authority.issued";
 

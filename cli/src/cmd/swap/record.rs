@@ -2,11 +2,11 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::exit::Problem;
-use crate::sys;
+use crate::{synced, sys};
 
 /// The list, kept in a file from change to change.
 pub(super) struct Record {
@@ -52,9 +52,7 @@ impl Record {
         let new = self.place.with_extension("json-new");
         let saved = serde_json::to_vec_pretty(&self.files).map_err(io::Error::from).and_then(|bytes| {
             fs::create_dir_all(self.place.parent().unwrap_or(Path::new(".")))?;
-            let mut file = fs::File::create(&new)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
+            synced::write(&new, &bytes)?;
             fs::rename(&new, &self.place)
         });
         saved.map_err(|error| {
