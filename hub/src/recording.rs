@@ -16,6 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use schwann::local_clock;
 use schwann_recorder::certificate::Events;
 use schwann_recorder::{Selector, all_or_any};
 use schwann_relay::RunId;
@@ -42,6 +43,8 @@ pub struct Recording {
     /// Words of runs of which no block is kept yet.
     words: BTreeMap<RunId, Vec<Vec<u8>>>,
     synced: Instant,
+    /// When the hub was last listened to, on our clock. How long the file takes then says nothing of a sender.
+    listened: f64,
     /// Since when the hub is reached, or why it is not.
     hub: Result<Instant, Problem>,
     remarks: Vec<String>,
@@ -74,6 +77,7 @@ impl Recording {
             archives: BTreeMap::new(),
             words: BTreeMap::new(),
             synced: Instant::now(),
+            listened: local_clock(),
             hub: Err(Problem::Silent(String::from("it has not answered yet"))),
             remarks: Vec::new(),
             happened: Events::default(),
@@ -100,7 +104,9 @@ impl Recording {
     ///
     /// - Errors: the disk. What was receipted is on it; the same command goes on.
     pub fn turn(&mut self, patience: Duration) -> Result<(), RecordingError> {
-        for one in self.far.hear(patience) {
+        let heard = self.far.hear(patience);
+        self.listened = local_clock();
+        for one in heard {
             match one {
                 News::Block { run, place, sealed, .. } => self.keep(run, place.number, &sealed)?,
                 News::Described(run) => self.described(run),

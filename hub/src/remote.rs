@@ -236,7 +236,7 @@ fn newest_stamp(run: &FarRun, content: Option<&[u8]>) -> Option<f64> {
 }
 
 /// How long a stream may go without a new block, which are asked for once a second.
-const SILENT: Duration = Duration::from_secs(6);
+pub(crate) const SILENT: Duration = Duration::from_secs(6);
 /// How long keys and two blocks may take to come.
 const EARLY: Duration = Duration::from_secs(4);
 /// A run without an end of which nothing came for so many seconds is not expected back.

@@ -6,6 +6,7 @@ Usage: relay_records.py PROGRAM LIBRARY [WORD...]
 import json
 import pathlib
 import re
+import signal
 import sys
 import time
 
@@ -256,7 +257,33 @@ def looks_wipe_nothing() -> None:
     print("ok: a look at a hub wipes no wrapping key")
 
 
+def sender_hesitates() -> None:
+    """A computer that is too busy to answer at the end of the recording is waited for."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "hesitates.xdf"
+        recorder = records(b, hub, target, "EEG", "--seconds", "7")
+        sender = a.sends("Hesitates", 60 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        keeps(target, 20_000)
+        # An answer is old after 5 s. The recorder ends after 7, and then waits at most 10 for a newer one.
+        outward.process.send_signal(signal.SIGSTOP)
+        time.sleep(9)
+        assert recorder.process.poll() is None, recorder.text()
+        outward.process.send_signal(signal.SIGCONT)
+        assert recorder.end() == 0 and "its end is not known" not in recorder.text(), recorder.text()
+        # Its relay still answers.
+        target = SCRATCH / "silent.xdf"
+        recorder = records(b, hub, target)
+        keeps(target, 20_000)
+        sender.process.send_signal(signal.SIGSTOP)
+        time.sleep(8)
+        assert recorder.end() == 1, recorder.text()
+        assert "no sample came in the last seconds, although its sender answers" in recorder.text(), recorder.text()
+        sender.kill()
+    print("ok: a sender that hesitates at the end of a recording is waited for, and one that sends nothing is told")
+
+
 if __name__ == "__main__":
     run({"locked": without_keys, "damaged": damaged_disk, "lowest": hole_below_the_lowest, "hub-lost": hub_is_lost,
          "queries": queries_and_profiles, "nothing": run_of_which_nothing_is_left, "key": stream_without_key,
-         "looks": looks_wipe_nothing})
+         "looks": looks_wipe_nothing, "hesitates": sender_hesitates})

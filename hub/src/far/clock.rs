@@ -49,14 +49,14 @@ impl Clock {
         Some(ClockBound { by_wall, ..*best })
     }
 
-    /// Whether a question was answered in the last seconds.
-    pub(super) fn is_answered(&self) -> bool {
-        self.answers.back().is_some_and(|answer| local_clock() - answer.measured < LATELY_S)
+    /// Whether a question was answered in the last seconds before this moment on our clock.
+    pub(super) fn was_answered(&self, moment: f64) -> bool {
+        self.answers.back().is_some_and(|answer| moment - answer.measured < LATELY_S)
     }
 
     /// What the edge still has to hand over, as it said in the last seconds.
     pub(super) fn backlog(&self) -> Option<Backlog> {
-        self.is_answered().then_some(self.backlog)
+        self.was_answered(local_clock()).then_some(self.backlog)
     }
 
     fn ask(&mut self, probe: ProbeId, now: f64) {

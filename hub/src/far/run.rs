@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
-use schwann::StreamInfo;
+use schwann::{StreamInfo, local_clock};
 use schwann_relay::{
     Announcement, Backlog, Block, BlockPlace, Follower, Note, NoteKind, Ranges, Refused, RunId, StreamId,
     Taken,
@@ -145,7 +145,12 @@ impl FarRun {
     /// earlier run again.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        self.clock.is_answered()
+        self.went_on(local_clock())
+    }
+
+    /// The same at an earlier moment on our clock.
+    pub(crate) fn went_on(&self, moment: f64) -> bool {
+        self.clock.was_answered(moment)
     }
 
     /// What its edge still has to hand over to the hub; nothing if it has not answered in the last seconds.

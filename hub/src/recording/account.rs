@@ -83,6 +83,7 @@ impl Account {
         let is_regular = reading.nominal_rate > 0.0;
         let unknown = match self.end {
             RunEnd::Complete | RunEnd::Open => None,
+            RunEnd::Silent => Some("no sample came in its last seconds, although its sender answered"),
             RunEnd::CutOff => Some("its sender was cut off, so 200 ms before that may be missing"),
             RunEnd::Unknown => Some("its end is not known, because its sender did not answer"),
         };
@@ -90,7 +91,11 @@ impl Account {
         let rules = [Rule::blocks(self.missing), Rule::end(unknown)].into_iter().chain(gaps).collect();
         let stream = RecordingStream {
             info: self.info,
-            phase: if self.end == RunEnd::Open { Phase::Recording } else { Phase::Lost },
+            phase: if matches!(self.end, RunEnd::Open | RunEnd::Silent) {
+                Phase::Recording
+            } else {
+                Phase::Lost
+            },
             has_answered: true,
             reading,
             protection: Some(Protection::Sealed),

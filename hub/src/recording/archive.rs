@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use schwann::security::keys::store;
+use schwann::{local_clock, security::keys::store};
 use schwann_relay::{Block, BlockPlace, Range, Ranges, RunId};
 
 use crate::far::ClockBound;
@@ -25,6 +25,8 @@ pub(super) struct Archive {
     offsets: BTreeMap<u64, (u64, u64)>,
     bytes: u64,
     samples: u64,
+    /// When a block came that is newer than all before, in seconds on the local clock.
+    rose: f64,
     /// Blocks that the disk gave back damaged.
     damaged: Ranges,
     unsynced: bool,
@@ -63,6 +65,7 @@ impl Archive {
             offsets: BTreeMap::new(),
             bytes: 0,
             samples: 0,
+            rose: local_clock(),
             damaged: Ranges::default(),
             unsynced: false,
         }
@@ -108,6 +111,11 @@ impl Archive {
 
     pub(super) fn blocks(&self) -> u64 {
         self.offsets.len() as u64
+    }
+
+    /// When a block came that is newer than all before, in seconds on the local clock; or when this archive was opened.
+    pub(super) fn rose(&self) -> f64 {
+        self.rose
     }
 
     /// Blocks that the disk gave back damaged: they are missing.
@@ -164,6 +172,9 @@ impl Archive {
     pub(super) fn keep(&mut self, number: u64, sealed: &[u8]) -> io::Result<()> {
         if self.offsets.contains_key(&number) {
             return Ok(());
+        }
+        if self.offsets.last_key_value().is_none_or(|(newest, _)| number > *newest) {
+            self.rose = local_clock();
         }
         let at = self.bytes;
         self.bytes += record::append(&mut self.blocks, sealed)?;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use schwann_relay::{End, Ranges, RunId};
 
-use super::Recording;
+use super::{Archive, Recording};
 use crate::far::{FarRun, Origin, above};
+use crate::remote::SILENT;
 
 /// Where one stream of a recording stands.
 #[derive(Clone, Debug)]
@@ -47,8 +48,10 @@ pub enum RunEnd {
     Complete,
     /// Its sender was cut off: some 200 ms may be missing behind the last block.
     CutOff,
-    /// It goes on: its sender has answered in the last seconds.
+    /// It goes on: its sender answered in the last seconds in which the hub was listened to.
     Open,
+    /// Its sender answers, but samples that should come all the time do not.
+    Silent,
     /// Its sender does not answer, so there may be more of it.
     Unknown,
 }
@@ -101,12 +104,13 @@ impl Recording {
         streams.into_values().collect()
     }
 
-    /// Whether a run may go on whose sender was not asked long enough.
+    /// Whether a run may go on whose sender has not answered in the last seconds.
     #[must_use]
     pub fn is_unsure(&self) -> bool {
         let runs = self.in_order();
         let mut runs = runs.iter().filter_map(|run| self.far.runs().get(run));
-        self.hub.is_ok() && runs.any(|far| far.follower().report().end == End::Open && far.clock().is_none())
+        self.hub.is_ok()
+            && runs.any(|far| far.follower().report().end == End::Open && !far.went_on(self.listened))
     }
 
     pub(super) fn recorded(&self, far: &FarRun) -> RecordedRun {
@@ -117,23 +121,29 @@ impl Recording {
         damaged.iter().for_each(|range| missing.insert(*range));
         RecordedRun {
             began: far.began().0,
-            samples: archive.map_or(0, super::Archive::samples),
-            blocks: archive.map_or(0, super::Archive::blocks),
+            samples: archive.map_or(0, Archive::samples),
+            blocks: archive.map_or(0, Archive::blocks),
             missing,
             lost: above(report.lost, far.floor()),
             end: match report.end {
                 End::Complete => RunEnd::Complete,
                 End::CutOff => RunEnd::CutOff,
-                End::Open if self.hub.is_ok() && far.goes_on() => RunEnd::Open,
-                End::Open => RunEnd::Unknown,
+                End::Open if self.hub.is_err() || !far.went_on(self.listened) => RunEnd::Unknown,
+                End::Open if archive.is_some_and(|archive| self.is_silent(far, archive)) => RunEnd::Silent,
+                End::Open => RunEnd::Open,
             },
         }
+    }
+
+    fn is_silent(&self, far: &FarRun, archive: &Archive) -> bool {
+        let rate = far.info().map_or(0.0, |info| info.nominal_rate());
+        rate > 0.0 && self.listened - archive.rose() > SILENT.as_secs_f64().max(SILENT_PERIODS / rate)
     }
 
     /// The runs that belong to the recording, by stream, device and beginning.
     pub(super) fn in_order(&self) -> Vec<RunId> {
         let belongs = |far: &&FarRun| {
-            let is_now = self.chooses(far) && far.goes_on();
+            let is_now = self.chooses(far) && far.went_on(self.listened);
             self.archives.contains_key(&far.id()) || far.is_wanted() || is_now
         };
         let runs = self.far.runs().values().filter(belongs);
@@ -177,3 +187,4 @@ pub(super) fn name(far: &FarRun) -> String {
 const EARLY: Duration = Duration::from_secs(4);
 const ANNOUNCED: Duration = Duration::from_secs(15);
 const TWO_ANNOUNCEMENTS: Duration = Duration::from_secs(20);
+const SILENT_PERIODS: f64 = 3.0;

@@ -63,6 +63,7 @@ fn run(run: &RecordedRun) -> Value {
             RunEnd::Complete => "complete",
             RunEnd::CutOff => "cutoff",
             RunEnd::Open => "open",
+            RunEnd::Silent => "silent",
             RunEnd::Unknown => "unknown",
         },
     })

@@ -62,6 +62,9 @@ fn facts(run: &RecordedRun) -> Vec<String> {
         RunEnd::CutOff => {
             facts.push(String::from("its sender was cut off, 200 ms before that may be missing"));
         }
+        RunEnd::Silent => {
+            facts.push(String::from("no sample came in the last seconds, although its sender answers"));
+        }
         RunEnd::Unknown => {
             facts.push(String::from("its end is not known, because its sender does not answer"));
         }
