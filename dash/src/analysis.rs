@@ -47,31 +47,35 @@ impl Analyse {
     }
 
     fn spectra(&self, monitor: &Monitor, shown: &Processing, until: f64) -> Option<Value> {
-        let stretch = Stretch::take(monitor, shown.clone(), SPECTRUM_SECONDS, until);
+        let stretch = Stretch::take(monitor, shown.clone(), SPECTRUM_SECONDS, until).since_numbers();
         let longest = (stretch.rate * SEGMENT_SECONDS) as usize;
         let length = longest.min(stretch.rows.first()?.len());
         if length < FEWEST_VALUES {
             return None;
         }
         let mut spectrometer = Spectrometer::new(length, stretch.rate);
-        let densities: Vec<Vec<f64>> = stretch.rows.iter().map(|row| spectrometer.welch(row)).collect();
+        // A row has no spectrum if one of its values is no number.
+        let mut density =
+            |row: &Vec<f64>| row.iter().all(|value| value.is_finite()).then(|| spectrometer.welch(row));
+        let densities: Vec<Option<Vec<f64>>> = stretch.rows.iter().map(&mut density).collect();
         let step = stretch.rate / spectrometer.length() as f64;
         let wanted = self.rows.iter().take(MAX_SPECTRA);
         let rows: Vec<_> = wanted.filter_map(|&row| Some((row, densities.get(row)?))).collect();
-        let merged = rows.first()?.1.len().div_ceil(MAX_POINTS);
+        let merged = (spectrometer.length() / 2 + 1).div_ceil(MAX_POINTS);
         let thin = |density: &[f64]| -> Vec<f32> {
             density.chunks(merged).map(|part| (part.iter().sum::<f64>() / part.len() as f64) as f32).collect()
         };
         // A band is told apart from its neighbours by fine steps alone, and nothing is seen beyond half the rate.
         let is_seen = |[_, high]: [f64; 2]| step <= WIDEST_STEP && high <= stretch.rate / 2.0;
-        let powers = |density: &Vec<f64>| {
-            BANDS.map(|(_, band)| is_seen(band).then(|| band_power(density, step, band) as f32))
+        let powers = |density: &Option<Vec<f64>>| {
+            let power = |band| Some(band_power(density.as_ref()?, step, band) as f32);
+            BANDS.map(|(_, band)| is_seen(band).then(|| power(band)).flatten())
         };
         Some(json!({
             "seconds": stretch.seconds(),
             "step": step * merged as f64,
             "rows": rows.iter().map(|(row, _)| row).collect::<Vec<_>>(),
-            "densities": rows.iter().map(|(_, density)| thin(density)).collect::<Vec<_>>(),
+            "densities": rows.iter().map(|(_, density)| density.as_deref().map(thin)).collect::<Vec<_>>(),
             "bands": BANDS.map(|(name, [low, high])| json!({ "name": name, "low": low, "high": high })),
             "powers": densities.iter().map(powers).collect::<Vec<_>>(),
         }))
@@ -81,7 +85,7 @@ impl Analyse {
 /// Power over time and frequency of one row, in steps of a byte between the lowest and the highest.
 fn spectrogram(monitor: &Monitor, shown: &Processing, row: usize, window: f64, until: f64) -> Option<Value> {
     let processing = Processing { rows: vec![*shown.rows.get(row)?], ..shown.clone() };
-    let stretch = Stretch::take(monitor, processing, window, until);
+    let stretch = Stretch::take(monitor, processing, window, until).since_numbers();
     let signal = stretch.rows.first()?;
     let length = ((stretch.rate * SPECTROGRAM_SECONDS) as usize).clamp(FEWEST_VALUES, MAX_SEGMENT);
     let step = (signal.len() / MAX_SLICES).max(length / 8).max(1);

@@ -12,7 +12,7 @@ use super::{
 /// What one channel is like, before montage and filters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Quality {
-    /// Root of the mean square, without the mean.
+    /// Root of the mean square, without the mean; no number if one of the values is none.
     pub(super) rms: f64,
     /// Part of the samples that stand still at the lowest or highest value.
     pub(super) railing: f64,
@@ -36,6 +36,8 @@ pub(super) enum Mark {
     Line,
     /// It is far larger than the other channels.
     Noisy,
+    /// Some of its values are no numbers.
+    Invalid,
 }
 
 /// Judges all channels of a stretch of raw values; nothing while there is too little of it, or where no rate is regular.
@@ -67,7 +69,9 @@ fn channel(row: &[f64], rate: f64, format: ChannelFormat, spectrometer: &mut Spe
     let still = row.iter().zip(row.iter().skip(1)).filter(|(one, next)| one == next).count() as f64 / count;
     let end = range_end(format).is_some_and(|[least, most]| low <= least || high >= most);
     let (line, mains) = mains(&spectrometer.welch(row), rate, spectrometer.length());
-    let mark = if low == high || still > STILL {
+    let mark = if !rms.is_finite() {
+        Some(Mark::Invalid)
+    } else if low == high || still > STILL {
         Some(Mark::Flat)
     } else if end || railing > RAILING {
         Some(Mark::Railing)
@@ -141,8 +145,10 @@ mod tests {
             &|time| wave(5.0, 20.0)(time) + wave(50.0, 40.0)(time),
             &|time| wave(5.0, 20.0)(time) + wave(60.0, 40.0)(time),
             &wave(9.0, 400.0),
+            &|time| if time == 1.0 { f64::NAN } else { wave(9.0, 25.0)(time) },
         ]);
-        let expected = [Mark::Flat, Mark::Railing, Mark::Line, Mark::Line, Mark::Noisy].map(Some);
+        let expected =
+            [Mark::Flat, Mark::Railing, Mark::Line, Mark::Line, Mark::Noisy, Mark::Invalid].map(Some);
         assert_eq!(found, [&[None; 4][..], &expected].concat());
     }
 

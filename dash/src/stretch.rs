@@ -5,7 +5,7 @@ use super::{
     monitor::Monitor,
 };
 
-/// Values of some rows, without a gap.
+/// Values of some rows, without a gap. Some may be no numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stretch {
     /// Hz.
@@ -46,10 +46,8 @@ impl Stretch {
     }
 
     fn add(&mut self, chain: &mut Chain, stamp: f64, sample: &[u8], begin: f64) {
-        let mut is_whole = true;
         let rows = &mut self.rows;
         chain.next(sample, |row, value| {
-            is_whole &= value.is_finite();
             if let Some(row) = rows.get_mut(row).filter(|_| stamp >= begin) {
                 row.push(value);
             }
@@ -57,9 +55,17 @@ impl Stretch {
         if stamp >= begin {
             self.end = Some(stamp);
         }
-        if !is_whole {
-            self.rows.iter_mut().for_each(Vec::clear);
-        }
+    }
+
+    /// What came since no row had a number: so a sender may fill what it missed. A channel may never have one, and takes nothing
+    /// from the others.
+    pub(super) fn since_numbers(mut self) -> Self {
+        let count = self.rows.first().map_or(0, Vec::len);
+        let has_number =
+            |place: usize| self.rows.iter().any(|row| row.get(place).is_some_and(|value| value.is_finite()));
+        let begin = (0..count).rev().find(|place| !has_number(*place)).map_or(0, |place| place + 1);
+        self.rows.iter_mut().for_each(|row| drop(row.drain(..begin.min(row.len()))));
+        self
     }
 
     fn begin_anew(&mut self, chain: &mut Chain) {
@@ -78,3 +84,23 @@ const GAP_SAMPLES: f64 = 2.5;
 const LEAST_SECONDS: f64 = 0.25;
 /// Values that are taken at a time, of all rows: some milliseconds of work.
 const VALUES_MOST: f64 = 1e6;
+
+#[cfg(test)]
+mod tests {
+    use super::Stretch;
+
+    #[test]
+    fn a_channel_without_numbers_takes_nothing_from_the_others() {
+        const NAN: f64 = f64::NAN;
+        let of = |rows: [&[f64]; 2]| Stretch {
+            rate: 100.0,
+            end: Some(0.0),
+            rows: rows.iter().map(|row| row.to_vec()).collect(),
+        };
+        let rows = of([&[1.0, 2.0, 3.0], &[NAN; 3]]).since_numbers().rows;
+        assert_eq!(rows.first().map(Vec::as_slice), Some(&[1.0, 2.0, 3.0][..]));
+        let rows = of([&[1.0, NAN, 3.0], &[NAN, NAN, 6.0]]).since_numbers().rows;
+        assert_eq!(rows, [[3.0], [6.0]], "what a sender missed is no number in any channel");
+        assert_eq!(of([&[NAN; 2], &[NAN; 2]]).since_numbers().seconds(), 0.0);
+    }
+}

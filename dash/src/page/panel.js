@@ -8,7 +8,7 @@ export const RIBBON = 12;
 const MARGIN = 1.0;       // seconds that the ring holds beyond the right edge
 const LEAST_LANE = 15;    // px: below this no wave is seen
 const COMFORT = 26;       // px: lanes are this high if there is room
-const MARKS = { flat: "▬", railing: "⊼", noisy: "≋", line: "∿" };
+const MARKS = { flat: "▬", railing: "⊼", noisy: "≋", line: "∿", invalid: "∅" };
 
 export class Panel {
   view = null;

@@ -5,7 +5,7 @@ import { clockText, plain, plural } from "./format.js";
 import { positionOf } from "./positions.js";
 import { drawMap } from "./topography.js";
 
-const WORDS = { flat: "flat", railing: "at the end of its range", line: "mostly mains", noisy: "far larger than the others" };
+const WORDS = { flat: "flat", railing: "at the end of its range", line: "mostly mains", noisy: "far larger than the others", invalid: "some values are no numbers" };
 const OTHERS = 12;       // thin lines of other channels behind the chosen one
 const HIGHEST = 120;     // Hz that are shown at most
 
@@ -90,9 +90,9 @@ export class SignalPanel {
     document.getElementById("head-part").hidden = true;
   }
 
-  #clear(id) {
+  #clear(id, why = this.#panel.view.rate > 0 ? "Too few samples come." : "This stream has no regular rate.") {
     this.#pen(id);
-    document.getElementById(`${id}-note`).textContent = this.#panel.view.rate > 0 ? "Too few samples come." : "This stream has no regular rate.";
+    document.getElementById(`${id}-note`).textContent = why;
   }
 
   #tellQuality() {
@@ -107,7 +107,7 @@ export class SignalPanel {
     const lines = [`${good} of ${plural(size, "channel")} good, typical ${sizeText(sizes[sizes.length >> 1])}`,
       ...[...panel.marks].slice(0, 12).map(([channel, mark]) => {
         const { rms, line, mains } = panel.quality.get(channel);
-        const detail = mark === "line" ? `${Math.round(line * 100)} % at ${mains} Hz` : mark === "flat" ? "" : sizeText(rms);
+        const detail = mark === "line" ? `${Math.round(line * 100)} % at ${mains} Hz` : ["flat", "invalid"].includes(mark) ? "" : sizeText(rms);
         return `${name(channel)}: ${WORDS[mark]}${detail ? `, ${detail}` : ""}`;
       }), ...(panel.marks.size > 12 ? [`and ${panel.marks.size - 12} more`] : [])];
     this.#fill(list, lines);
@@ -130,9 +130,12 @@ export class SignalPanel {
   }
 
   #drawSpectrum({ step, densities, seconds }) {
+    // A channel with values that are no numbers has none.
+    const length = densities.find(density => density)?.length;
+    if (!length) return this.#clear("spectrum", "Some values of this channel are no numbers.");
     const { pen, width, height, ratio } = this.#pen("spectrum"), left = 34 * ratio, bottom = height - 18 * ratio, top = 6 * ratio;
-    const decibels = densities.map(density => density.map(power => 10 * Math.log10(Math.max(power, 1e-30))));
-    const shown = Math.min(densities[0].length, Math.floor(HIGHEST / step) + 1), first = Math.max(1, Math.round(0.5 / step));
+    const decibels = densities.map(density => (density ?? []).map(power => 10 * Math.log10(Math.max(power, 1e-30))));
+    const shown = Math.min(length, Math.floor(HIGHEST / step) + 1), first = Math.max(1, Math.round(0.5 / step));
     const all = decibels.flatMap(line => line.slice(first, shown)).sort((a, b) => a - b);
     const [low, high] = [Math.floor(all[Math.floor(all.length * 0.01)] / 10) * 10, Math.ceil((all.at(-1) + 1) / 10) * 10];
     const x = place => left + (width - left - 4 * ratio) * place / (shown - 1), y = value => bottom - (bottom - top) * Math.min(Math.max((value - low) / (high - low), 0), 1);
@@ -178,8 +181,8 @@ export class SignalPanel {
 
   #drawHead({ powers }) {
     const { names } = this.#panel.view, band = Number(this.#band.value) || 0;
-    // A band beyond half the rate, or before enough samples came, has no power that could be told.
-    const values = powers.filter(power => power[band] !== null).map((power, row) => ({ name: names[row], value: 10 * Math.log10(Math.max(power[band], 1e-30)), channel: this.#panel.view.channels[row] }))
+    // A band beyond half the rate, before enough samples came, or of values that are no numbers, has no power that could be told.
+    const values = powers.map((power, row) => ({ power: power[band], row })).filter(({ power }) => power !== null).map(({ power, row }) => ({ name: names[row], value: 10 * Math.log10(Math.max(power, 1e-30)), channel: this.#panel.view.channels[row] }))
       .filter(({ channel }) => !this.#panel.wish.bad.has(channel) && this.#panel.marks.get(channel) !== "flat");
     const places = values.filter(({ name }) => positionOf(name)).length, part = document.getElementById("head-part");
     // A map of fewer electrodes would be invented.

@@ -5,12 +5,13 @@ import { clamp } from "./format.js";
 import { positionOf } from "./positions.js";
 
 const GRID = 56;
+const LEAST_RANGE = 1;          // dB
 const REACH = [0.36, 0.52];   // radii of the head from the nearest electrode: so far a value is sure, and so far it is shown
 
 /** Draws values of electrodes whose names have a known place. */
 export function drawMap({ pen, width, height, ratio }, values, theme) {
   const known = values.flatMap(({ name, value }) => { const at = positionOf(name); return at ? [{ x: at[0], y: at[1], value, name }] : []; });
-  const sorted = known.map(one => one.value).sort((a, b) => a - b), [low, high] = [sorted[0], sorted.at(-1)];
+  const [low, high] = rangeOf(known.map(one => one.value));
   const radius = Math.min(width - 70 * ratio, height) / 2 - 9 * ratio, [cx, cy] = [(width - 60 * ratio) / 2, height / 2 + 4 * ratio];
   const picture = new ImageData(GRID, GRID);
   for (let row = 0; row < GRID; row++) for (let column = 0; column < GRID; column++) {
@@ -23,7 +24,7 @@ export function drawMap({ pen, width, height, ratio }, values, theme) {
     }
     // Where no electrode is near, a colour would be invented.
     const seen = clamp((REACH[1] - Math.sqrt(nearest)) / (REACH[1] - REACH[0]), 0, 1);
-    picture.data.set([...heat((sum / weights - low) / (high - low || 1)), 255 * seen], (row * GRID + column) * 4);
+    picture.data.set([...heat((sum / weights - low) / (high - low)), 255 * seen], (row * GRID + column) * 4);
   }
   const small = new OffscreenCanvas(GRID, GRID);
   small.getContext("2d").putImageData(picture, 0, 0);
@@ -50,6 +51,12 @@ export function drawMap({ pen, width, height, ratio }, values, theme) {
   drawKey({ pen, ratio }, cx + radius + 16 * ratio, cy, radius, low, high, theme);
 }
 
+/** From the lowest value to the highest; a difference of less than one decibel looks like one. */
+function rangeOf(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)], missing = Math.max(0, LEAST_RANGE - (high - low)) / 2;
+  return [low - missing, high + missing];
+}
+
 function drawKey({ pen, ratio }, x, middle, radius, low, high, theme) {
   const tall = radius * 1.3, top = middle - tall / 2;
   for (let step = 0; step < 40; step++) {
@@ -58,6 +65,7 @@ function drawKey({ pen, ratio }, x, middle, radius, low, high, theme) {
   }
   pen.fillStyle = theme.dim;
   [pen.textAlign, pen.textBaseline] = ["left", "middle"];
-  pen.fillText(`${high.toFixed(0)} dB`, x + 13 * ratio, top + 4 * ratio);
-  pen.fillText(`${low.toFixed(0)} dB`, x + 13 * ratio, top + tall - 4 * ratio);
+  const digits = high - low < 5 ? 1 : 0;
+  pen.fillText(`${high.toFixed(digits)} dB`, x + 13 * ratio, top + 4 * ratio);
+  pen.fillText(`${low.toFixed(digits)} dB`, x + 13 * ratio, top + tall - 4 * ratio);
 }
