@@ -23,9 +23,9 @@ pub(super) enum Order {
     Stop,
 }
 
-/// What is to be recorded, and how it is called. What is not said is as it was.
+/// What is to be recorded, and how it is called. What is not said is as it was; a word that is not known is refused.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Plan {
     /// Queries; all streams if there are none.
     wanted: Option<Vec<String>>,

@@ -124,8 +124,10 @@ impl core::fmt::Debug for Desk {
 fn start(plan: &Plan, control: &Control) -> Result<(), Reason> {
     // A recording in progress is left alone, its names and streams, too.
     check_idle(control)?;
-    plan.prepare(control)?;
-    control.start().map(drop).map_err(|error| error.to_string())
+    let before = control.settings();
+    let started = plan.prepare(control).and_then(|()| control.start().map_err(|error| error.to_string()));
+    // A start that is refused chooses and names nothing.
+    started.map(drop).inspect_err(|_| control.restore(before))
 }
 
 fn check_idle(control: &Control) -> Result<(), Reason> {

@@ -327,6 +327,16 @@ impl Control {
         self.desk().name(root, template, labels)
     }
 
+    /// What the next start records, and where to.
+    pub fn settings(&self) -> Settings {
+        self.desk().settings()
+    }
+
+    /// Puts [`Control::settings`] back as they were.
+    pub fn restore(&self, settings: Settings) {
+        self.desk().restore(settings);
+    }
+
     /// Where the recorder stands now.
     pub fn status(&self) -> Status {
         self.desk().status()

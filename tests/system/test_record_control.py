@@ -192,12 +192,15 @@ def test_no_name_leads_out_of_the_folder(lab, senders):  # noqa: F811
         assert recorder.post(order="start", template=str(elsewhere), folder=".")[0] == 200
         assert recorder.post(order="stop")[0] == 200 and not elsewhere.exists()
         assert names(lab) == [elsewhere.name]
-        bad = [{}, {"order": "x"}, {"order": "note"}, {"order": "start", "run": "one"}, {"order": "start", "naming": "x"}]
+        bad = [{}, {"order": "x"}, {"order": "note"}, {"order": "start", "run": "one"}, {"order": "start", "naming": "x"},
+               {"order": "start", "particpant": "P3"}]
         for order in bad:
             status, answer = recorder.post(**order)
             assert status == 400 and answer["reason"], order
         assert recorder.post(order="start", wanted="name='")[0] == 409, "a query that is none"
         assert recorder.post(order="start", required="nowhere")[0] == 409, "a stream that is not there"
+        assert recorder.post(order="start")[0] == 200, "what was refused is not in force"
+        assert recorder.post(order="stop")[0] == 200
         socket = recorder.join()
         for text in ["", "{", "[]", "{\"type\":\"record\"}", "{\"type\":\"record\",\"order\":\"start\",\"wanted\":3}"]:
             socket.send(text)
@@ -208,7 +211,7 @@ def test_no_name_leads_out_of_the_folder(lab, senders):  # noqa: F811
         status, answer = recorder.post(order="start", required="", naming="dated")
         assert status == 200, answer
         recorder.end()
-    assert len(names(lab)) == 2
+    assert len(names(lab)) == 3
 
 
 def test_beyond_loopback_there_is_tls_and_a_link_for_each_role(lab):  # noqa: F811

@@ -187,6 +187,15 @@ impl Desk {
         self.settings.naming.ask(root, template, labels).map_err(ControlError::Name)
     }
 
+    pub(super) fn settings(&self) -> Settings {
+        self.settings.clone()
+    }
+
+    pub(super) fn restore(&mut self, settings: Settings) {
+        self.search.require(&settings.required);
+        self.settings = settings;
+    }
+
     pub(super) fn status(&self) -> Status {
         Status {
             recording: self.running.as_ref().map(|running| running.so_far(&self.search)),
