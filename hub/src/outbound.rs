@@ -3,7 +3,7 @@
 mod remainders;
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -26,6 +26,8 @@ pub struct Outbound {
     remainders: Remainders,
     /// Streams that are not relayed, by UID, and since when that is known.
     left_alone: BTreeMap<String, Instant>,
+    /// Names of those that could not be relayed, and were not since.
+    unrelayed: BTreeSet<String>,
     /// Something was relayed.
     has_begun: bool,
     looks: u32,
@@ -65,6 +67,7 @@ impl Outbound {
             edges: BTreeMap::new(),
             remainders: Remainders::default(),
             left_alone: BTreeMap::new(),
+            unrelayed: BTreeSet::new(),
             has_begun: false,
             looks: 0,
             remarks: Vec::new(),
@@ -117,8 +120,8 @@ impl Outbound {
         core::mem::take(&mut self.remarks)
     }
 
-    /// Waits until every edge has ended its run; `stop` was raised. Returns what happened, and whether something was relayed and
-    /// nothing lost.
+    /// Waits until every edge has ended its run; `stop` was raised. Returns what happened, and whether all that was found was
+    /// relayed, and nothing lost.
     pub fn end(mut self) -> (Vec<String>, bool) {
         self.note_begun();
         self.edges.values().for_each(|running| running.stop.raise());
@@ -134,7 +137,9 @@ impl Outbound {
             self.remarks
                 .push(String::from("nothing was relayed; `schwann doctor` tells which streams are seen"));
         }
-        (self.remarks, self.is_whole && self.has_begun)
+        let unrelayed = self.unrelayed.iter();
+        self.remarks.extend(unrelayed.map(|name| format!("{name}: was not relayed, as is said above")));
+        (self.remarks, self.is_whole && self.has_begun && self.unrelayed.is_empty())
     }
 
     fn begin(&mut self, info: StreamInfo, uid: String) {
@@ -153,7 +158,9 @@ impl Outbound {
         };
         match thread::Builder::new().name(format!("edge {name}")).spawn(relay) {
             Ok(thread) => _ = self.edges.insert(uid, Running { info, status, stop, is_told: false, thread }),
-            Err(error) => self.leave_alone(uid, Some(format!("{name}: the system gives no thread: {error}"))),
+            Err(error) => {
+                self.leave_alone(uid, &name.to_string(), &format!("the system gives no thread: {error}"));
+            }
         }
     }
 
@@ -175,7 +182,9 @@ impl Outbound {
         for running in self.edges.values_mut().filter(|one| !one.is_told && one.status.get().is_some()) {
             running.is_told = true;
             self.has_begun = true;
-            self.remarks.push(format!("{}: is relayed", running.info.name()));
+            let name = running.info.name().to_string();
+            self.remarks.push(format!("{name}: is relayed"));
+            self.unrelayed.remove(&name);
         }
     }
 
@@ -201,8 +210,11 @@ impl Outbound {
         let how = match outcome {
             Ok(Ok(())) => "has ended",
             // It may be this program's own, at the other end.
-            Ok(Err(BeginError::Relayed)) => return self.leave_alone(uid, None),
-            Ok(Err(error)) => return self.leave_alone(uid, Some(format!("{name}: {error}"))),
+            Ok(Err(BeginError::Relayed)) => {
+                self.left_alone.insert(uid, Instant::now());
+                return;
+            }
+            Ok(Err(error)) => return self.leave_alone(uid, &name, &error.to_string()),
             Err(_) => {
                 self.is_whole = false;
                 "broke off"
@@ -215,9 +227,10 @@ impl Outbound {
         self.remarks.push(format!("{name}: {how} after {} samples; {}", status.samples, rest(&status)));
     }
 
-    /// Tries a stream again after a while; says why, if that is for people.
-    fn leave_alone(&mut self, uid: String, why: Option<String>) {
-        self.remarks.extend(why);
+    /// Tries a stream again after a while.
+    fn leave_alone(&mut self, uid: String, name: &str, why: &str) {
+        self.remarks.push(format!("{name}: {why}"));
+        self.unrelayed.insert(name.to_owned());
         self.left_alone.insert(uid, Instant::now());
     }
 }
