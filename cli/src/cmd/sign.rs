@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let trust = lab::config().trust().map_err(|error| wrong(&error))?;
     let member =
         trust.member().ok_or_else(|| wrong(&"this computer has no keys to sign with: schwann keys init"))?;
-    let read = Certificate::parse(&text, Some(member.lab())).map_err(|error| wrong(&error))?;
+    let read = Certificate::parse(&text, Some(member.as_ref())).map_err(|error| wrong(&error))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let endorsed = read.endorsed(&arguments.name, &arguments.meaning, now, member);
     replace_beside(&arguments.file, endorsed.as_ref()).map_err(|error| wrong(&error))?;

@@ -48,6 +48,8 @@ pub struct Signer {
 pub enum LabStanding {
     /// This computer is a member of it.
     Ours,
+    /// It is ours, which has put the device out since: whoever holds the key can sign anything, also for an earlier time.
+    Revoked,
     /// This computer is a member of another one.
     Another,
     /// This computer is a member of none, so that only its fingerprint can be compared.
@@ -136,10 +138,11 @@ impl Certificate {
         envelope.bytes()
     }
 
-    /// Reads a certificate and checks everything that can be checked without the recording.
+    /// Reads a certificate and checks everything that can be checked without the recording; `ours` is this computer, if it is a
+    /// member of a lab.
     ///
     /// - Errors: [`CertificateError`].
-    pub fn parse(bytes: &[u8], ours: Option<&Lab>) -> Result<Self, CertificateError> {
+    pub fn parse(bytes: &[u8], ours: Option<&Member>) -> Result<Self, CertificateError> {
         let malformed = CertificateError::Malformed;
         let envelope: Envelope = serde_json::from_slice(bytes).map_err(|_| malformed)?;
         // One text, one certificate: nothing can be slipped in that a reader does not look at.
@@ -188,7 +191,7 @@ impl Envelope {
 }
 
 impl SignedEndorsement {
-    fn check(&self, statement: &[u8], ours: Option<&Lab>) -> Result<Endorsement, CertificateError> {
+    fn check(&self, statement: &[u8], ours: Option<&Member>) -> Result<Endorsement, CertificateError> {
         let malformed = CertificateError::Malformed;
         let payload = STANDARD.decode(&self.payload).map_err(|_| malformed)?;
         let device = self.signature.check(ENDORSEMENT, ENDORSEMENT_TYPE, &payload, ours)?;
@@ -220,7 +223,7 @@ impl Signature {
         purpose: Purpose,
         kind: &str,
         payload: &[u8],
-        ours: Option<&Lab>,
+        ours: Option<&Member>,
     ) -> Result<Signer, CertificateError> {
         let malformed = CertificateError::Malformed;
         let lab = Lab::new(&array(&self.authority)?).ok_or(malformed)?;
@@ -233,8 +236,9 @@ impl Signature {
         }
         let standing = match ours {
             None => LabStanding::NotKnown,
-            Some(ours) if *ours == lab => LabStanding::Ours,
-            Some(_) => LabStanding::Another,
+            Some(ours) if *ours.lab() != lab => LabStanding::Another,
+            Some(ours) if ours.has_revoked(said) => LabStanding::Revoked,
+            Some(_) => LabStanding::Ours,
         };
         Ok(Signer {
             name: said.name.as_str().to_owned(),

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use schwann::security::{Lab, Member};
+use schwann::security::Member;
 use schwann_session::{
     AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
     SystemEntropy, UnixSeconds,
@@ -16,8 +16,14 @@ use schwann_xdf::{Ledger, Proof};
 use super::*;
 
 /// A lab with one device.
-fn lab() -> (Lab, Member) {
+fn lab() -> (AuthorityKey, Member) {
     let authority = AuthorityKey::generate(&mut SystemEntropy).expect("randomness");
+    let member = member(&authority, 7, &[]);
+    (authority, member)
+}
+
+/// A member of that lab, which knows that these certificates are revoked.
+fn member(authority: &AuthorityKey, serial: u64, revoked: &[u64]) -> Member {
     let device = DeviceKey::generate(&mut SystemEntropy).expect("randomness");
     let certificate = authority.certify(Statement {
         device: device.public(),
@@ -27,11 +33,11 @@ fn lab() -> (Lab, Member) {
         not_after: UnixSeconds(2_000_000_000),
         not_before: UnixSeconds(1_000_000_000),
         roles: Roles::BOTH,
-        serial: 7,
+        serial,
     });
     let credentials = Credentials::new(device, certificate, &mut SystemEntropy).expect("its own key");
-    let list = RevocationList::sign(&authority, 1, UnixSeconds(1), &[1; 32], &[]).expect("a list");
-    (authority.lab(), Member::new(authority.lab(), credentials, list, &[1; 32]))
+    let list = RevocationList::sign(authority, 1, UnixSeconds(1), &[1; 32], revoked).expect("a list");
+    Member::new(authority.lab(), credentials, list, &[1; 32])
 }
 
 /// A file with pieces as a recorder makes them, and its hashes.
@@ -78,9 +84,9 @@ const END: u64 = 1_800_000_000;
 
 #[test]
 fn a_signed_certificate_proves_its_recording_and_names_who_signed() {
-    let ((ours, member), (bytes, proof)) = (lab(), file());
+    let ((authority, member), (bytes, proof)) = (lab(), file());
     let text = Certificate::encode(&facts(&proof, END).statement(Some(&member)), Some(&member));
-    let read = Certificate::parse(&text, Some(&ours)).expect("a certificate");
+    let read = Certificate::parse(&text, Some(&member)).expect("a certificate");
     let signer = read.signer.as_ref().expect("it is signed");
     assert_eq!((signer.name.as_str(), signer.serial, signer.standing), ("amp-pc", 7, LabStanding::Ours));
     assert_eq!(compare(Cursor::new(&bytes), &read.proof, |_| {}).expect("memory"), Standing::Whole);
@@ -88,8 +94,10 @@ fn a_signed_certificate_proves_its_recording_and_names_who_signed() {
         Certificate::parse(&text, None).expect("a certificate").signer.map(|it| it.standing),
         Some(LabStanding::NotKnown)
     );
-    let another = Certificate::parse(&text, Some(&lab().0)).expect("a certificate");
+    let another = Certificate::parse(&text, Some(&lab().1)).expect("a certificate");
     assert_eq!(another.signer.map(|it| it.standing), Some(LabStanding::Another));
+    let later = Certificate::parse(&text, Some(&self::member(&authority, 8, &[7]))).expect("a certificate");
+    assert_eq!(later.signer.map(|it| it.standing), Some(LabStanding::Revoked));
 }
 
 #[test]
@@ -108,9 +116,9 @@ fn a_certificate_outside_of_the_time_of_its_signer_is_none() {
 
 #[test]
 fn an_endorsement_is_of_its_recording_alone() {
-    let ((ours, member), (_, proof)) = (lab(), file());
+    let ((_, member), (_, proof)) = (lab(), file());
     let one = Certificate::encode(&facts(&proof, END).statement(None), Some(&member));
-    let read = |text: &[u8]| Certificate::parse(text, Some(&ours));
+    let read = |text: &[u8]| Certificate::parse(text, Some(&member));
     let endorsed = read(&one).expect("a certificate").endorsed("M. Curie", "reviewed", END + 9, &member);
     let said = read(&endorsed).expect("a certificate").endorsements;
     assert_eq!(
@@ -237,14 +245,14 @@ fn certificate_of(proof: &Proof, end: u64, member: &Member) -> Vec<u8> {
 /// `CERTIFICATE_MUTATIONS=100000` runs the long form.
 #[test]
 fn nothing_forged_or_damaged_is_accepted() {
-    let ((ours, member), (bytes, proof)) = (lab(), file());
+    let ((_, member), (bytes, proof)) = (lab(), file());
     let signed = certificate_of(&proof, END, &member);
     let stranger = certificate_of(&proof, END, &lab().1);
     let other = Proof::of(&bytes[..bytes.len() - 9], [], |_| {}).expect("memory");
     let other = certificate_of(&other, END + 1, &member);
     let rounds =
         env::var("CERTIFICATE_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000_u32);
-    let read = |text: &[u8]| Certificate::parse(text, Some(&ours));
+    let read = |text: &[u8]| Certificate::parse(text, Some(&member));
     let is_ours = |read: &Certificate| {
         let device = read.signer.as_ref().is_some_and(|signer| signer.standing == LabStanding::Ours);
         device && read.endorsements.iter().all(|said| said.device.standing == LabStanding::Ours)

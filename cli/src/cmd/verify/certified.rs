@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write};
 use std::path::Path;
 
 use schwann_recorder::certificate::{
-    BYTES_MAX, Certificate, LabStanding, Standing, certificate_path, compare,
+    BYTES_MAX, Certificate, LabStanding, Signer, Standing, certificate_path, compare,
 };
 use schwann_xdf::Location;
 use serde_json::{Value, json};
@@ -34,8 +34,8 @@ impl Certified {
             return Ok(Self::None);
         };
         let trust = lab::config().trust().ok();
-        let ours = trust.as_ref().and_then(|trust| trust.member()).map(|member| *member.lab());
-        let read = match Certificate::parse(&text, ours.as_ref()) {
+        let ours = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
+        let read = match Certificate::parse(&text, ours) {
             Ok(read) => read,
             Err(error) => return Ok(Self::Worthless(error.to_string())),
         };
@@ -74,6 +74,8 @@ impl Certified {
         for said in &read.endorsements {
             out.push(format!("{}: {}, vouched for by {}", said.meaning, said.name, said.device.name));
         }
+        let mut devices = read.signer.iter().chain(read.endorsements.iter().map(|said| &said.device));
+        out.extend(devices.find(|device| device.standing == LabStanding::Revoked).map(revoked));
         match standing {
             Standing::Whole => {
                 out.extend(made_from(read));
@@ -110,6 +112,7 @@ impl Certified {
             "accepted": *standing == Standing::Whole,
             "signer": read.signer.as_ref().map(|signer| &signer.name),
             "lab": read.signer.as_ref().map(|signer| &signer.lab),
+            "signer_is_revoked": read.signer.as_ref().map(|signer| signer.standing == LabStanding::Revoked),
             "proven": proven,
             "incomplete": account::shortfalls(&read.statement),
             "verdicts": account::judged(&read.statement).map(|stream| {
@@ -126,10 +129,21 @@ fn signed(read: &Certificate) -> String {
         return "certificate: UNSIGNED: it reveals accidental damage, not forgery".to_owned();
     };
     let whose = match signer.standing {
-        LabStanding::Ours => "of this lab".to_owned(),
-        _ => format!("of a lab that this computer is no member of: compare {}", signer.lab),
+        LabStanding::Ours | LabStanding::Revoked => "of this lab".to_owned(),
+        LabStanding::Another | LabStanding::NotKnown => {
+            format!("of a lab that this computer is no member of: compare {}", signer.lab)
+        }
     };
     format!("certificate: signed by {} (certificate {}) {whose}", signer.name, signer.serial)
+}
+
+/// Why the signature of a device that is out proves less.
+fn revoked(device: &Signer) -> String {
+    format!(
+        "{} is REVOKED since: who has its key can certify anything, also for an earlier time; compare with a copy of the certificate \
+         that was kept elsewhere",
+        device.name
+    )
 }
 
 /// What the file was made from, if it is no recording itself.

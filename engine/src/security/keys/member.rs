@@ -205,6 +205,11 @@ impl Member {
         self.standing().number()
     }
 
+    /// Whether the device with this certificate is out, by the revocation list in force.
+    pub fn has_revoked(&self, statement: &Statement) -> bool {
+        self.standing().puts_out(statement)
+    }
+
     /// What is known now.
     pub(crate) fn standing(&self) -> Arc<Standing> {
         Arc::clone(&self.standing.read().unwrap_or_else(PoisonError::into_inner))
