@@ -93,6 +93,11 @@ impl Journal {
         &self.folder
     }
 
+    /// Whether it is where it was opened.
+    pub(crate) fn is_there(&self) -> bool {
+        self.folder.join("stream").exists()
+    }
+
     /// All runs that are kept, the present one last.
     #[must_use]
     pub(crate) fn runs(&self) -> &[Kept] {

@@ -246,6 +246,8 @@ fn rest(status: &EdgeStatus) -> String {
     let rest = match (status.waiting_blocks, status.waiting_words) {
         (0, 0) if loss.is_none() => String::from("the hub has all of it"),
         (0, 0) => String::from("the hub has the rest"),
+        // They wait for no one: the loss names them.
+        _ if status.abandoned_blocks > 0 => String::from("the hub has the rest"),
         (0, count) => format!("{count} of its keys wait in the journal for the next `schwann relay out`"),
         (count, _) => format!("{count} blocks wait in the journal for the next `schwann relay out`"),
     };

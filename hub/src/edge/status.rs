@@ -43,6 +43,8 @@ pub struct EdgeStatus {
     pub lost_blocks: u64,
     /// Blocks that the journal's disk gives back damaged.
     pub damaged_blocks: u64,
+    /// Blocks that the hub has not acknowledged, and whose journal was moved or deleted while this ran.
+    pub abandoned_blocks: u64,
     /// Bytes of the journal on disk.
     pub journal_bytes: u64,
     /// Samples that came while nothing could be sealed.
@@ -58,6 +60,7 @@ pub struct EdgeStatus {
     /// By device: the highest block of this run that it has on disk.
     pub receipts: BTreeMap<String, u64>,
     remarks: Remarks,
+    is_journal_gone: bool,
     bytes: u64,
     pub(super) began: Instant,
     /// When the hub had all blocks last.
@@ -93,6 +96,7 @@ impl EdgeStatus {
             acknowledged_blocks: 0,
             lost_blocks: 0,
             damaged_blocks: 0,
+            abandoned_blocks: 0,
             journal_bytes: 0,
             dropped_samples: 0,
             unkept_samples: 0,
@@ -101,6 +105,7 @@ impl EdgeStatus {
             unserved_members: 0,
             receipts: BTreeMap::new(),
             remarks: Remarks::default(),
+            is_journal_gone: false,
             bytes: 0,
             began: Instant::now(),
             had_all: Instant::now(),
@@ -124,6 +129,7 @@ impl EdgeStatus {
             (self.oversized_samples, "samples have more than 1 MiB"),
             (self.lost_blocks, "blocks left the full journal without a receipt"),
             (self.damaged_blocks, "blocks are damaged on the journal's disk"),
+            (self.abandoned_blocks, "blocks are not at the hub, and their journal was moved or deleted"),
         ];
         let said: Vec<_> = counts
             .iter()
@@ -191,6 +197,7 @@ impl EdgeStatus {
             "lost": self.loss(),
             "lost_blocks": self.lost_blocks,
             "damaged_blocks": self.damaged_blocks,
+            "abandoned_blocks": self.abandoned_blocks,
             "journal_bytes": self.journal_bytes,
             "dropped_samples": self.dropped_samples,
             "unkept_samples": self.unkept_samples,
@@ -274,6 +281,15 @@ impl Edge {
         let unkept = self.unkept.iter().filter(|unkept| matches!(unkept, Unkept::Block(..))).count() as u64;
         status.waiting_blocks =
             self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum::<u64>() + unkept;
+        let is_gone = !self.journal.is_there();
+        if is_gone && !status.is_journal_gone {
+            let folder = self.journal.folder().display();
+            status.tell(format!(
+                "its journal {folder} was moved or deleted; end this program once the hub has all, and start it again"
+            ));
+        }
+        status.is_journal_gone = is_gone;
+        status.abandoned_blocks = if is_gone { status.waiting_blocks } else { 0 };
         status.journal_bytes = self.journal.bytes();
         status.waiting_words = self.words.waiting() as u64;
         status.note_waiting();
@@ -284,7 +300,9 @@ impl Edge {
         status.before = (Instant::now(), status.acknowledged_blocks);
         let text = status.to_json().to_string();
         drop(status);
-        told::write(self.journal.folder(), &text);
+        if !is_gone {
+            told::write(self.journal.folder(), &text);
+        }
     }
 }
 
@@ -306,13 +324,14 @@ mod tests {
     #[test]
     fn every_kind_of_loss_is_said() {
         assert_eq!((status().loss(), &status().to_json()["lost"]), (None, &Value::Null));
-        let losses: [fn(&mut EdgeStatus); 6] = [
+        let losses: [fn(&mut EdgeStatus); 7] = [
             |status| status.dropped_samples = 7,
             |status| status.unkept_samples = 7,
             |status| status.unsealed_samples = 7,
             |status| status.oversized_samples = 7,
             |status| status.lost_blocks = 7,
             |status| status.damaged_blocks = 7,
+            |status| status.abandoned_blocks = 7,
         ];
         for loss in losses {
             let mut status = status();
