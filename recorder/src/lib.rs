@@ -88,7 +88,7 @@ pub use observed::Observed;
 pub use probe::{Probe, StreamState};
 pub use probes::Probes;
 pub use profile::RecordProfile;
-pub use query::{Selector, all_or_any, any_of};
+pub use query::{Selector, SelectorError, all_or_any, any_of};
 pub use recorded_info::recorded_info;
 pub use recorder::{AddError, Admitted, BeginError, Finished, Inspect, Leaving, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};

@@ -21,12 +21,35 @@ impl Selector {
     }
 }
 
+/// Why a text chooses no streams.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SelectorError {
+    /// It is empty. As a word it would choose streams without a type or source id, which nobody means.
+    Empty,
+    /// It is no condition.
+    Query(QueryError),
+}
+
+impl fmt::Display for SelectorError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => out.write_str("it is empty; leave it out to choose all streams"),
+            Self::Query(error) => error.fmt(out),
+        }
+    }
+}
+
+impl core::error::Error for SelectorError {}
+
 impl FromStr for Selector {
-    type Err = QueryError;
+    type Err = SelectorError;
 
     /// Reads a condition such as `type='EEG' and channel_count>8`, or a word, which is the name, the type or the
     /// source id of the streams.
-    fn from_str(text: &str) -> Result<Self, QueryError> {
+    fn from_str(text: &str) -> Result<Self, SelectorError> {
+        if text.trim().is_empty() {
+            return Err(SelectorError::Empty);
+        }
         let predicate = if text.contains(['=', '<', '>', '(', '[']) {
             text.to_owned()
         } else {
@@ -35,7 +58,7 @@ impl FromStr for Selector {
             let condition = |tag| format!("{tag}={quote}{text}{quote}");
             ["name", "type", "source_id"].map(condition).join(" or ")
         };
-        let query = Query::parse(&predicate)?;
+        let query = Query::parse(&predicate).map_err(SelectorError::Query)?;
         Ok(Self { text: text.to_owned(), predicate, query })
     }
 }
@@ -80,6 +103,7 @@ mod tests {
         assert!(chooses("type='EEG' and channel_count>4"));
         assert!(!chooses("starts-with(name,'B')"));
         assert!("type='EEG".parse::<Selector>().is_err());
+        assert_eq!([" ", ""].map(|text| text.parse::<Selector>().err()), [Some(SelectorError::Empty); 2]);
     }
 
     #[test]
