@@ -5,7 +5,7 @@
 
 use alloc::collections::VecDeque;
 
-use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, is_time, uncrowd};
+use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, Grid, is_time, uncrowd};
 
 use super::timing::StampCourse;
 
@@ -28,6 +28,7 @@ pub struct Course {
     step: f64,
     /// Seconds that samples of one block are stamped too close together.
     crowded: f64,
+    grid: Grid,
     stamps: StampCourse,
 }
 
@@ -91,6 +92,7 @@ impl Course {
             window: VecDeque::new(),
             step: 0.0,
             crowded: 0.0,
+            grid: Grid::default(),
             stamps: StampCourse::default(),
         }
     }
@@ -129,6 +131,9 @@ impl Course {
         self.stamps.add(seconds, period, is_gap);
         if !is_gap {
             self.step = self.step.max(seconds);
+            if period > 0.0 {
+                self.grid.add(seconds, period);
+            }
             return Step::Whole;
         }
         let missing = ((seconds_missed * self.nominal_rate).round() as u64).saturating_sub(1);
@@ -196,12 +201,12 @@ impl Course {
 
     /// Places where stamps are further apart than the rate says.
     pub fn gap_count(&self) -> u64 {
-        self.gap_count
+        self.gap_count + self.grid.gap_count()
     }
 
     /// Samples that are missing there, about.
     pub fn missing(&self) -> u64 {
-        self.missing
+        self.missing + self.grid.missing()
     }
 
     /// Places where stamps go backwards.
@@ -308,6 +313,15 @@ mod tests {
             run(course, 11, 20);
         }
         assert_eq!((loose.gap_count(), strict.gap_count(), strict.missing()), (0, 1, 1));
+    }
+
+    #[test]
+    fn many_short_steps_of_whole_periods_are_gaps_too() {
+        let mut course = Course::new(250.0);
+        for second in 0..20 {
+            run(&mut course, 250 * second, 250 * second + 240);
+        }
+        assert_eq!((course.gap_count(), course.missing()), (19, 190));
     }
 
     #[test]

@@ -47,8 +47,8 @@ pub use repair::{Repair, RepairError, repair, repair_into};
 pub use sealing::{Identities, KeyError, Recipients, Sealed};
 pub use source::{Location, Source, Wrapping};
 pub use survey::{
-    ANOTHER_CLOCK, ClockQuality, ClockSegment, ClockStep, Drift, GAP_PERIODS, GAP_SECONDS, Gap, StampTiming,
-    SteppedClock, StreamSurvey, Survey, is_time, uncrowd,
+    ANOTHER_CLOCK, ClockQuality, ClockSegment, ClockStep, Drift, GAP_PERIODS, GAP_SECONDS, Gap, Grid,
+    StampTiming, SteppedClock, StreamSurvey, Survey, is_time, uncrowd,
 };
 pub use sys::private_as;
 pub use values::{Number, Values};

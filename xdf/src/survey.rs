@@ -1,5 +1,6 @@
 //! What is in a recording and whether it can be trusted, in one pass and bounded memory.
 
+mod steps;
 mod timing;
 
 use core::time::Duration;
@@ -11,6 +12,8 @@ use crate::clock::{ClockOffset, Correction, median, segments};
 use crate::header::{StreamFooter, StreamHeader, root_child_text};
 use crate::reader::{Damage, DamageKind, Event, ReadError, Reader};
 use crate::source::Location;
+use steps::Skips;
+pub use steps::{Grid, uncrowd};
 use timing::TimingTally;
 pub use timing::{ClockSegment, ClockStep, Drift, StampTiming, SteppedClock};
 
@@ -192,6 +195,7 @@ struct Tally {
     /// Intervals between samples that are no gaps, and their seconds.
     intervals: u64,
     seconds: f64,
+    skips: Skips,
     /// Seconds that samples of one block are stamped too close together.
     crowded: f64,
     /// Samples since the last one whose stamp is a time.
@@ -218,7 +222,16 @@ impl Tally {
             timing: StampTiming::default(),
             offsets: Vec::new(),
         };
-        Self { survey, offsets: Vec::new(), timing, intervals: 0, seconds: 0.0, crowded: 0.0, unplaced: 0 }
+        Self {
+            survey,
+            offsets: Vec::new(),
+            timing,
+            intervals: 0,
+            seconds: 0.0,
+            skips: Skips::default(),
+            crowded: 0.0,
+            unplaced: 0,
+        }
     }
 
     fn take_in(&mut self, event: Event<'_>) {
@@ -272,6 +285,7 @@ impl Tally {
             } else {
                 self.intervals += 1 + unplaced;
                 self.seconds += seconds;
+                self.skips.add(before, step, period);
             }
         }
     }
@@ -304,6 +318,8 @@ impl Tally {
 
     fn finish(mut self) -> StreamSurvey {
         self.forget_resets();
+        let (count, seconds) = self.skips.count_in(&mut self.survey);
+        (self.intervals, self.seconds) = (self.intervals - count, self.seconds - seconds);
         if self.survey.header.nominal_rate > 0.0 && self.seconds > 0.0 {
             self.survey.effective_rate = self.intervals as f64 / self.seconds;
         }
@@ -350,23 +366,6 @@ fn quality(offsets: &[ClockOffset], last: &ClockOffset) -> ClockQuality {
     }
 }
 
-/// Returns the seconds of a step that belong to the block before it. `crowded` has, from one step to the next, the seconds that
-/// samples of one block are stamped too close together.
-///
-/// Some senders stamp all samples of a block alike, when they have it. The step to the next block is then as long as the
-/// block, and nothing is missing.
-///
-/// - Units: seconds.
-pub fn uncrowd(crowded: &mut f64, step: f64, period: f64) -> f64 {
-    match step {
-        s if s < -ANOTHER_CLOCK => *crowded = 0.0,
-        s if s < 0.5 * period => *crowded += period - s,
-        s if s > 1.5 * period => return core::mem::take(crowded).min(LONGEST_BLOCK),
-        _ => {}
-    }
-    0.0
-}
-
 /// Says whether a stamp, in seconds, is a time on any clock: a number, and not beyond what clocks count.
 #[must_use]
 pub fn is_time(stamp: f64) -> bool {
@@ -378,8 +377,6 @@ pub fn is_time(stamp: f64) -> bool {
 pub const GAP_SECONDS: f64 = 0.1;
 /// See [`GAP_SECONDS`]; in periods of the nominal rate.
 pub const GAP_PERIODS: f64 = 2.5;
-/// A longer block than this, in seconds, does not excuse a gap.
-const LONGEST_BLOCK: f64 = 2.0;
 /// Stamps that go back by more than this, in seconds, belong to another clock.
 pub const ANOTHER_CLOCK: f64 = 1.0;
 /// Picoseconds since 1970 are fewer.

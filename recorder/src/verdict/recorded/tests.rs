@@ -176,7 +176,7 @@ fn faults() -> Vec<(&'static str, Vec<Tape>, &'static str, &'static [&'static st
         ("too slow", one(Tape { rate: 80.0, ..tape(100.0) }), "rate", &[]),
         ("too fast", one(Tape { rate: 110.0, ..tape(100.0) }), "rate", &[]),
         (
-            "slow after a reset",
+            "one of ten lost after a reset",
             one(Tape {
                 stamps: Box::new(move |at| {
                     if at < 1050.0 {
@@ -190,7 +190,7 @@ fn faults() -> Vec<(&'static str, Vec<Tape>, &'static str, &'static [&'static st
                 ..with_reset(-600.0)
             }),
             "rate",
-            &["clock-resets"],
+            &["clock-resets", "gaps"],
         ),
         (
             "one sample late",
