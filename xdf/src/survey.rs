@@ -247,8 +247,6 @@ impl Tally {
     }
 
     fn take_in_stamps(&mut self, stamps: &[f64]) {
-        let rate = self.survey.header.nominal_rate;
-        let longest = GAP_SECONDS.max(GAP_PERIODS * self.survey.header.interval());
         self.survey.sample_count += stamps.len() as u64;
         for &stamp in stamps {
             if !is_time(stamp) {
@@ -258,35 +256,39 @@ impl Tally {
             }
             self.survey.first_stamp.get_or_insert(stamp);
             let unplaced = core::mem::take(&mut self.unplaced);
-            let measured = self.offsets.len();
-            let Some(before) = self.survey.last_stamp.replace(stamp) else {
-                self.timing.add(stamp, measured);
-                continue;
-            };
-            let seconds = stamp - before;
-            let period = self.survey.header.interval();
-            let step = seconds - unplaced as f64 * period;
-            let block = self.crowded;
-            let crowded = uncrowd(&mut self.crowded, step, period);
-            if crowded > 0.0 {
-                self.timing.block(block);
+            match self.survey.last_stamp.replace(stamp) {
+                None => self.timing.add(stamp, self.offsets.len()),
+                Some(before) => self.take_in_step(before, stamp, unplaced),
             }
-            let missed = step - crowded;
-            let is_gap = rate > 0.0 && missed > longest;
-            match is_gap || seconds < 0.0 || unplaced > 0 {
-                true => self.timing.jump(stamp, measured),
-                false => self.timing.add(stamp, measured),
-            }
-            if seconds < 0.0 {
-                self.survey.backward_count += 1;
-            } else if is_gap {
-                let missing = ((missed * rate).round() as u64).saturating_sub(1);
-                self.add_gap(Gap { after: before, seconds, missing });
-            } else {
-                self.intervals += 1 + unplaced;
-                self.seconds += seconds;
-                self.skips.add(before, step, period);
-            }
+        }
+    }
+
+    /// Takes in what lies between two stamps; so many samples there have none.
+    fn take_in_step(&mut self, before: f64, stamp: f64, unplaced: u64) {
+        let (rate, period) = (self.survey.header.nominal_rate, self.survey.header.interval());
+        let seconds = stamp - before;
+        let step = seconds - unplaced as f64 * period;
+        let block = self.crowded;
+        let crowded = uncrowd(&mut self.crowded, step, period);
+        if crowded > 0.0 {
+            self.timing.block(block);
+        }
+        let missed = step - crowded;
+        let is_gap = rate > 0.0 && missed > GAP_SECONDS.max(GAP_PERIODS * period);
+        match is_gap || seconds < 0.0 || unplaced > 0 {
+            true => self.timing.jump(stamp, self.offsets.len()),
+            false => self.timing.add(stamp, self.offsets.len()),
+        }
+        if is_gap {
+            let missing = ((missed * rate).round() as u64).saturating_sub(1);
+            return self.add_gap(Gap { after: before, seconds, missing });
+        }
+        self.skips.add(before, step, period);
+        if seconds < 0.0 {
+            self.survey.backward_count += 1;
+        } else {
+            self.intervals += 1 + unplaced;
+            self.seconds += seconds;
         }
     }
 

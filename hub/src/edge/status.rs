@@ -1,6 +1,7 @@
 //! Where an edge stands, for people.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 use schwann::StreamInfo;
@@ -223,6 +224,18 @@ impl EdgeStatus {
         }
     }
 
+    /// The journal is still where it was, or not: then what waits in it is gone with the program.
+    fn note_journal(&mut self, folder: &Path, is_gone: bool) {
+        if is_gone && !self.is_journal_gone {
+            self.tell(format!(
+                "its journal {} was moved or deleted; end this program once the hub has all, and start it again",
+                folder.display()
+            ));
+        }
+        self.is_journal_gone = is_gone;
+        self.abandoned_blocks = if is_gone { self.waiting_blocks } else { 0 };
+    }
+
     pub(super) fn unserved(&mut self, members: usize) {
         if members > 0 && self.unserved_members == 0 {
             self.tell(format!(
@@ -282,14 +295,7 @@ impl Edge {
         status.waiting_blocks =
             self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum::<u64>() + unkept;
         let is_gone = !self.journal.is_there();
-        if is_gone && !status.is_journal_gone {
-            let folder = self.journal.folder().display();
-            status.tell(format!(
-                "its journal {folder} was moved or deleted; end this program once the hub has all, and start it again"
-            ));
-        }
-        status.is_journal_gone = is_gone;
-        status.abandoned_blocks = if is_gone { status.waiting_blocks } else { 0 };
+        status.note_journal(self.journal.folder(), is_gone);
         status.journal_bytes = self.journal.bytes();
         status.waiting_words = self.words.waiting() as u64;
         status.note_waiting();
