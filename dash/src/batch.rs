@@ -8,6 +8,10 @@ pub(super) struct Batch {
     pub(super) stamps: Vec<f64>,
     /// What strings say, one text per sample.
     pub(super) texts: Vec<String>,
+    /// Whether samples before or between them came and were dropped here, because this computer is too slow for the picture.
+    pub(super) lacks_dropped: bool,
+    /// How many the inlet had dropped when the batch before was taken out, and one earlier.
+    dropped: [u64; 2],
     bytes: Vec<u8>,
     sample_len: usize,
 }
@@ -16,7 +20,14 @@ impl Batch {
     /// Begins without samples, of a stream with this format and number of channels.
     pub(super) fn new(format: ChannelFormat, channel_count: usize) -> Self {
         let sample_len = format.value_size().unwrap_or(0) * channel_count;
-        Self { stamps: Vec::new(), bytes: Vec::new(), texts: Vec::new(), sample_len }
+        Self {
+            stamps: Vec::new(),
+            texts: Vec::new(),
+            lacks_dropped: false,
+            dropped: [0; 2],
+            bytes: Vec::new(),
+            sample_len,
+        }
     }
 
     /// Pulls one sample into the batch; returns its stamp on the sender's clock.
@@ -35,6 +46,14 @@ impl Batch {
         };
         self.stamps.extend(stamp);
         Ok(stamp)
+    }
+
+    /// Takes in how many samples the inlet has dropped until now. What it dropped just now lies before the next batch, if not in
+    /// this one.
+    pub(super) fn note_dropped(&mut self, dropped: u64) {
+        let [before, earlier] = self.dropped;
+        self.lacks_dropped = dropped != earlier;
+        self.dropped = [dropped, before];
     }
 
     /// The values of one sample, as this machine stores them.

@@ -123,6 +123,7 @@ impl Follower {
             }
             let received = self.receive(&mut batch);
             let more_waits = batch.is_full();
+            batch.note_dropped(self.inlet.dropped_samples());
             // The last samples before a loss count, too.
             monitor.take_in(&mut batch, received.unwrap_or(None));
             if received.is_err() {

@@ -63,6 +63,11 @@ impl Gauge {
         }
     }
 
+    /// Samples before the next one came and were dropped here: they are no gap of the sender's.
+    pub(super) fn dropped(&mut self) {
+        self.course.interrupted();
+    }
+
     /// Forgets what belongs to a connection that has ended; counts and gaps stay.
     pub(super) fn disconnected(&mut self) {
         self.course.forget_rate();

@@ -65,8 +65,14 @@ impl Monitor {
         let views: Vec<_> = state.views.iter().filter_map(Weak::upgrade).collect();
         let mut views: Vec<_> =
             views.iter().map(|view| view.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        if batch.lacks_dropped {
+            views.iter_mut().for_each(|view| view.interrupt());
+        }
         for (row, &stamp) in batch.stamps.iter().enumerate() {
             let (stamp, sample) = (stamp + offset, batch.sample(row));
+            if batch.lacks_dropped {
+                state.gauge.dropped();
+            }
             if state.gauge.add(stamp) == Continuity::Broken {
                 views.iter_mut().for_each(|view| view.interrupt());
             }
@@ -115,6 +121,24 @@ mod tests {
 
     use super::*;
     use crate::marker::Markers;
+
+    #[test]
+    fn what_is_dropped_here_is_no_gap_of_the_sender() {
+        let info =
+            StreamInfo::new("Fast", "EEG", 1, 100.0, ChannelFormat::Float32, "fast").expect("a description");
+        let monitor = Monitor::new(0, &info, Arc::default(), Arc::default());
+        let mut batch = Batch::new(ChannelFormat::Float32, 1);
+        let mut gaps_after = |stamps: [f64; 2], dropped| {
+            batch.stamps.extend(stamps);
+            batch.note_dropped(dropped);
+            monitor.take_in(&mut batch, None);
+            monitor.lock().gauge.course().gap_count()
+        };
+        assert_eq!(gaps_after([1.0, 1.01], 0), 0);
+        assert_eq!(gaps_after([2.0, 3.0], 150), 0, "dropped before them, or between");
+        assert_eq!(gaps_after([4.0, 4.01], 150), 0, "or behind the last ones");
+        assert_eq!(gaps_after([5.0, 5.01], 150), 1, "and this is the sender's");
+    }
 
     #[test]
     fn an_event_without_a_time_is_shown_when_it_came() {
