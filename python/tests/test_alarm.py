@@ -104,13 +104,18 @@ def test_the_outlet_names_a_program_that_skips(connect: Connect) -> None:
 
 def test_an_error_in_an_alarm_is_printed_and_ends_nothing() -> None:
     code = (
-        "import schwann, threading\n"
-        "called = threading.Event()\n"
-        "def tell(alarm):\n called.set(); raise RuntimeError('of the program')\n"
+        "import schwann, sys, threading\n"
+        "printed = threading.Event()\n"
+        # The program must not end while the other thread still prints.
+        "class Screen:\n"
+        " def write(self, text):\n  sys.__stderr__.write(text)\n  if 'of the program' in text: printed.set()\n"
+        " def flush(self): sys.__stderr__.flush()\n"
+        "sys.stderr = Screen()\n"
+        "def tell(alarm): raise RuntimeError('of the program')\n"
         "outlet = schwann.Outlet('Tells', 'EEG', rate=100.0)\n"
         "stream = outlet.info.open(clock='sender')\n"
         "stream.on_alarm(tell, max_lag=0.1)\n"
-        "assert called.wait(20)\n"
+        "assert printed.wait(20)\n"
         "outlet.push(1.0); assert len(stream.pull(1, 20)) == 1\n"
         "stream.close(); outlet.close(); print('end')\n"
     )
