@@ -104,6 +104,8 @@ impl Server {
     }
 
     fn addresses_at(&self, public: &str) -> [String; 2] {
+        // An IPv6 address has colons of its own.
+        let public = if public.contains(':') { format!("[{public}]") } else { public.to_owned() };
         let pin: String = self.fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();
         let Plan { listen, websocket, .. } = &self.plan;
         [

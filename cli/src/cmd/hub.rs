@@ -65,7 +65,7 @@ struct Up {
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
     /// The name or address by which others reach this computer [default: its host name].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = public_name)]
     public: Option<String>,
     /// Write its address into this file, too: other sites take it as `--hub FILE`.
     #[arg(long, value_name = "FILE")]
@@ -74,10 +74,10 @@ struct Up {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     listen: IpAddr,
     /// Its port.
-    #[arg(long, default_value_t = 4222)]
+    #[arg(long, default_value_t = 4222, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Its port for WebSocket, for firewalls that pass only web traffic. Ports below 1024, such as 443, may need root.
-    #[arg(long, value_name = "PORT", default_value_t = 8443)]
+    #[arg(long, value_name = "PORT", default_value_t = 8443, value_parser = clap::value_parser!(u16).range(1..))]
     websocket_port: u16,
     /// How much it keeps, in GB of 1000 MB: beyond that it takes nothing, and journals fill.
     #[arg(long, value_name = "GB", default_value_t = 50.0, value_parser = gigabytes)]
@@ -127,6 +127,16 @@ fn run_up(up: &Up) -> Outcome {
     let say = |what: String| _ = writeln!(io::stdout(), "{what}");
     server.attend(&stop, say).map_err(failed)?;
     Ok(Exit::Good)
+}
+
+/// What stands between `tls://` and the port in the address that others get.
+fn public_name(text: &str) -> Result<String, &'static str> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_name = !text.is_empty() && text.bytes().all(is_part);
+    match is_name || text.parse::<IpAddr>().is_ok() {
+        true => Ok(text.to_owned()),
+        false => Err("a host name or an address, without tls:// in front and without a port"),
+    }
 }
 
 fn failed(error: impl core::fmt::Display) -> Problem {
