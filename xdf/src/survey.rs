@@ -375,7 +375,7 @@ pub fn is_time(stamp: f64) -> bool {
 }
 
 /// A regular stream has a gap where stamps are further apart than this and than [`GAP_PERIODS`] periods.
-/// Smaller steps are the jitter of senders that stamp on arrival or send in blocks.
+/// Smaller steps are the jitter of senders that stamp on arrival or send in blocks, unless [`Grid`] says otherwise.
 pub const GAP_SECONDS: f64 = 0.1;
 /// See [`GAP_SECONDS`]; in periods of the nominal rate.
 pub const GAP_PERIODS: f64 = 2.5;
