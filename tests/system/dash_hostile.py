@@ -19,12 +19,15 @@ values = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0]
 def outlet(name, content, channels, rate, format):
     return pylsl.StreamOutlet(pylsl.StreamInfo(name, content, channels, rate, format, "hostile-" + content))
 edges = outlet({NAME!r}, "EEG", 7, 250, pylsl.cf_double64)
+partly = outlet("Partly", "EEG", 4, 250, pylsl.cf_float32)
 marks = outlet("<script>window.caught = 2</script>", "Markers", 1, 0, pylsl.cf_string)
 def stream():
     number = 0
     while True:
         number += 1
         edges.push_sample(values[number % 7:] + values[:number % 7])
+        wave = [math.sin(number / (4 + channel)) for channel in range(4)]
+        partly.push_sample([*wave[:2], math.nan, wave[3]])
         time.sleep(0.004)
 threading.Thread(target=stream, daemon=True).start()
 print("ready", flush=True)
@@ -56,6 +59,18 @@ def order(sender, what: str) -> None:
     expect(sender.stdout.readline() == "done\n", f"sent: {what}")
 
 
+def check_partly(page: Page) -> None:
+    """One channel of four has no numbers: the others are judged, and it is named."""
+    page.value(f"{LIVE.format(json.dumps('Partly'))}.querySelector('.row').click(); document.body.focus()")
+    page.press("a", "KeyA")
+    quality = "document.getElementById('quality').textContent"
+    page.wait(f"/3 of 4/.test({quality}) && /3: some values are no numbers/.test({quality})", "a channel without numbers is named, and the others are judged", 30)
+    page.wait("document.querySelectorAll('#bands li').length === 5 && /mean of/.test(document.getElementById('spectrum-note').textContent)",
+              "and have a spectrum", 30)
+    expect(True, "a channel without numbers takes nothing from the others")
+    page.press("a", "KeyA")
+
+
 def check_hostile_streams() -> None:
     with dashboard("--no-browser", "--session", SESSION) as (url, process), running(sys.executable, "-c", SENDER, env=ENVIRONMENT) as sender:
         expect(sender.stdout.readline() == "ready\n", "a sender of the original library is there")
@@ -69,6 +84,8 @@ def check_hostile_streams() -> None:
             expect(True, "a name with HTML is shown as text")
             page.value(f"{row}.querySelector('.row').click(); document.getElementById('events').open = true")
             page.wait("document.getElementById('plot').checkVisibility() && !document.getElementById('plot-note').checkVisibility()", "what is no number is shown, too", 30)
+            check_partly(page)
+            page.value(f"{row}.querySelector('.row').click()")
             before, held = memory(process.pid), heap(page)
             order(sender, "huge")
             page.wait("/onclick/.test(document.getElementById('event-list').textContent)", "a marker of 1 MB is in the list", 60)
