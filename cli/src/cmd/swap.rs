@@ -95,6 +95,11 @@ fn undo_all(record: &mut Record, path: Option<&Path>) -> Outcome {
         return Ok(Exit::Found);
     }
     for file in files {
+        if !file.parent().is_some_and(Path::exists) {
+            record.remove(file)?;
+            writeln!(out, "gone        {}: its folder was removed", file.display())?;
+            continue;
+        }
         match undo(file)? {
             None => {
                 record.remove(file)?;
@@ -132,19 +137,23 @@ fn exchange(file: &Path, ours: &Path, is_ours: bool) -> io::Result<()> {
     let _ = fs::remove_file(&new);
     let copied =
         fs::copy(ours, &new).and_then(|_| fs::set_permissions(&new, fs::metadata(file)?.permissions()));
-    // What was kept before is the program's own; an older one of ours is not worth keeping.
-    let keeps = !is_ours || !kept.exists();
-    let moved = copied.and_then(|()| if keeps { fs::rename(file, &kept) } else { Ok(()) });
-    let outcome = moved.and_then(|()| {
-        fs::rename(&new, file).inspect_err(|_| {
-            // The first error is the one to report.
-            let _ = if keeps { fs::rename(&kept, file) } else { Ok(()) };
-        })
-    });
-    outcome.inspect_err(|_| {
-        // The new file may be gone already.
+    // One of ours is not worth keeping. The library itself stays until ours takes its place: the program always has one.
+    let linked = copied.and_then(|()| if is_ours { Ok(()) } else { link(file, &kept) });
+    linked.and_then(|()| fs::rename(&new, file)).inspect_err(|_| {
+        // The first error is the one to report; the new file may be gone already.
         let _ = fs::remove_file(&new);
+        let _ = if is_ours { Ok(()) } else { fs::remove_file(&kept) };
     })
+}
+
+/// Gives a library a second name, or a copy where the disk has no such names. One that was kept before is older.
+fn link(file: &Path, kept: &Path) -> io::Result<()> {
+    if let Err(error) = fs::remove_file(kept)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    fs::hard_link(file, kept).or_else(|_| fs::copy(file, kept).map(drop))
 }
 
 /// Puts the kept library back; or says why not.
@@ -152,6 +161,9 @@ fn undo(file: &Path) -> Result<Option<&'static str>, Problem> {
     let kept = beside(file, KEPT);
     if !kept.exists() {
         return Ok(Some("the library that was kept beside it is not there"));
+    }
+    if read(&kept).ok().flatten().is_some_and(|kept| kept.is_ours()) {
+        return Ok(Some("what was kept beside it is Schwann's, too; install the program again"));
     }
     if read(file).ok().flatten().is_some_and(|now| !now.is_ours()) {
         return Ok(Some("it was replaced since by another library; remove one of the two by hand"));
