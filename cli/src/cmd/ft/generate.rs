@@ -58,6 +58,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
-fn positive(text: &str) -> Result<f32, &'static str> {
+pub(super) fn positive(text: &str) -> Result<f32, &'static str> {
     text.parse().ok().filter(|rate: &f32| rate.is_finite() && *rate > 0.0).ok_or("a number above 0")
 }

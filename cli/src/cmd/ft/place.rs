@@ -29,9 +29,18 @@ impl BufferAddress {
 
     /// Says that `error` happened at this buffer.
     pub(super) fn problem(&self, error: ClientError) -> Problem {
-        Problem::with(&self.address, error)
+        let advice = match error {
+            ClientError::Refused(GET) => {
+                ": it has no header yet, or not what was asked for; `schwann ft put --rate HZ` writes a header"
+            }
+            _ => "",
+        };
+        Problem::with(&self.address, format_args!("{error}{advice}"))
     }
 }
+
+/// The code by which a buffer refuses to give something (FieldTrip §2).
+const GET: u16 = 517;
 
 /// Writes samples, at most so many, as text: a line per sample, a tab between channels.
 ///
@@ -44,11 +53,20 @@ pub(super) fn write_rows(
     most: u64,
 ) -> std::io::Result<()> {
     let row = usize::try_from(channel_count).unwrap_or(usize::MAX).max(1);
-    for sample in to_f64(data_type, values).chunks(row).take(usize::try_from(most).unwrap_or(usize::MAX)) {
-        let numbers: Vec<_> = sample.iter().map(|&number| shortest(data_type, number)).collect();
-        writeln!(out, "{}", numbers.join("\t"))?;
+    for sample in texts(data_type, values).chunks(row).take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        writeln!(out, "{}", sample.join("\t"))?;
     }
     Ok(())
+}
+
+/// Each value as a text that reads back as the same number of this type. A float64 does not have all integers of 64 bits.
+fn texts(data_type: DataType, values: &[u8]) -> Vec<String> {
+    let wide = values.as_chunks().0.iter();
+    match data_type {
+        DataType::Int64 => wide.map(|bytes| i64::from_ne_bytes(*bytes).to_string()).collect(),
+        DataType::Uint64 => wide.map(|bytes| u64::from_ne_bytes(*bytes).to_string()).collect(),
+        _ => to_f64(data_type, values).iter().map(|&number| shortest(data_type, number)).collect(),
+    }
 }
 
 /// The shortest text that reads back as the same number of this type.

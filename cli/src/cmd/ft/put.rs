@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Write a new header with this sampling rate in Hz.
-    #[arg(long, value_name = "HZ")]
+    #[arg(long, value_name = "HZ", value_parser = super::generate::positive)]
     rate: Option<f32>,
     /// Names of the channels, separated by commas.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "rate")]
@@ -75,6 +75,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn begin(arguments: &Arguments, client: &mut Client, channel_count: usize) -> Result<Header, Problem> {
     let wrong = |error| arguments.place.problem(error);
     let Some(rate) = arguments.rate else { return Ok(client.header().map_err(wrong)?.0) };
+    if !arguments.labels.is_empty() && arguments.labels.len() != channel_count {
+        let labels = arguments.labels.len();
+        return Err(Problem::Failed(format!(
+            "--labels has {labels} names, and a line has {channel_count} numbers"
+        )));
+    }
     let channel_count = u32::try_from(channel_count).unwrap_or(u32::MAX);
     let mut header = Header::new(channel_count, rate, arguments.data_type);
     if !arguments.labels.is_empty() {
@@ -113,9 +119,16 @@ fn value(data_type: DataType, word: &str) -> Option<Vec<u8>> {
         DataType::Int16 => bytes!(i16),
         DataType::Int32 => bytes!(i32),
         DataType::Int64 => bytes!(i64),
-        DataType::Float32 => bytes!(f32),
-        DataType::Float64 => bytes!(f64),
+        // What is too large for the type would become infinite.
+        DataType::Float32 => bytes!(f32).filter(|_| fits(word, f32::MAX.into())),
+        DataType::Float64 => bytes!(f64).filter(|_| fits(word, f64::MAX)),
     }
+}
+
+/// Whether a word with digits is within this range; `inf` is meant.
+fn fits(word: &str, most: f64) -> bool {
+    let is_infinite = !word.contains(|letter: char| letter.is_ascii_digit());
+    is_infinite || f64::from_str(word).is_ok_and(|number| number.abs() <= most)
 }
 
 fn data_type(text: &str) -> Result<DataType, &'static str> {
