@@ -78,7 +78,9 @@ pub(crate) fn bytes(count: u64) -> String {
 
 /// Returns a duration for people.
 pub(crate) fn seconds(seconds: f64) -> String {
-    match seconds {
+    // Rounded first: no minute has 60.0 s.
+    let rounded = (seconds * 10.0).round() / 10.0;
+    match if seconds < 59.9995 { seconds } else { rounded } {
         s if s < 0.1 => format!("{:.1} ms", s * 1e3),
         s if s < 60.0 => format!("{s:.3} s"),
         s if s < 3600.0 => format!("{} min {:04.1} s", (s / 60.0) as u64, s % 60.0),

@@ -50,7 +50,8 @@ impl core::str::FromStr for Fault {
         let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
         let amount = amount.map_or(Some(*usual), number).ok_or("a number must follow, as in drift=500")?;
         let is_possible = match kind {
-            Kind::Bursts | Kind::Duplicates | Kind::Gaps | Kind::Invalid => amount > 0.0,
+            Kind::Bursts | Kind::Duplicates | Kind::Invalid => amount > 0.0,
+            Kind::Gaps => amount > 0.0 && amount < 1.0,
             Kind::Rate => amount > -100.0,
             _ => true,
         };
@@ -161,7 +162,7 @@ const KINDS: [(&str, Kind, f64); 15] = [
 /// The end of the help of `schwann fake`.
 pub(super) const HELP: &str = "\
 Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
-step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
+step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from then on, bursts=SECONDS,
 jitter=SECONDS, backward=SECONDS, duplicates=N and twin do what their names say. invalid=N gives one stamp in N that is not a time.
 no-offsets leaves the clock unmeasured in a recording.";
 
@@ -175,7 +176,7 @@ mod tests {
             assert_eq!(word.parse(), Ok(Fault { kind, amount }));
         }
         assert_eq!("drift=-500".parse::<Fault>().map(|fault| fault.amount), Ok(-500.0));
-        for wrong in ["", "drift=", "drift=fast", "gaps=0", "rate=-100", "unknown", "bursts=inf"] {
+        for wrong in ["", "drift=", "drift=fast", "gaps=0", "gaps=1", "rate=-100", "unknown", "bursts=inf"] {
             assert!(wrong.parse::<Fault>().is_err(), "{wrong}");
         }
     }
