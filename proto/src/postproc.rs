@@ -207,6 +207,10 @@ impl Dejitter {
         if self.base == 0 {
             self.start(stamp);
         }
+        // A memory of no length smooths nothing; neither does one that is no number.
+        if self.lambda.is_nan() || self.lambda <= 0.0 {
+            return stamp;
+        }
         let base = count_u64(self.base);
         let t = stamp - base;
         let u = count_u64(self.index);
@@ -353,6 +357,17 @@ mod tests {
         processor.set_flags(DEJITTER);
         for stamp in [5.0, 5.5, 5.2] {
             assert_eq!(processor.process(stamp, &mut NoClocks), Ok(stamp));
+        }
+    }
+
+    #[test]
+    fn a_memory_of_no_length_smooths_nothing() {
+        for halftime in [0.0, f32::NAN] {
+            let mut processor = PostProcessor::new(100.0, halftime);
+            processor.set_flags(DEJITTER);
+            for stamp in [5.0, 5.013, 5.02] {
+                assert_eq!(processor.process(stamp, &mut NoClocks), Ok(stamp));
+            }
         }
     }
 
