@@ -4,7 +4,7 @@ use super::fanout::{Route, Sending};
 use super::pending::{Pending, Stamps, Values, first_stamp};
 use super::{Delivery, Flush, Shared};
 use crate::codec::{Encoding, SampleCodec};
-use crate::{Error, local_clock};
+use crate::{ChannelFormat, Error, local_clock};
 
 /// The pushing side; one thread at a time.
 pub(super) struct Producer {
@@ -41,7 +41,11 @@ impl Producer {
             self.sending.renew(&shared.fanout);
         }
         if self.sending.encodings.is_empty() {
-            return Ok(());
+            // No one listens. A stream without a format could not be sent to anyone either.
+            return match shared.advertisement.info().channel_format() {
+                ChannelFormat::Undefined => Err(Error::Argument("The stream has no channel format.")),
+                _ => Ok(()),
+            };
         }
         let now = local_clock();
         let rate = shared.advertisement.info().nominal_rate();
