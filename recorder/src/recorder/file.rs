@@ -119,6 +119,10 @@ impl File {
     pub(super) fn finish(self, accounts: Vec<StreamAccount>) -> Result<Finished, Failure> {
         drop((self.events, self.annotations));
         let summary = self.writer.finish()?;
+        // Beside a file that is not there, a certificate would prove nothing.
+        if !self.certified.path.exists() {
+            return Err(Failure::Gone);
+        }
         let streams = accounts.iter().map(|account| account.stream.clone()).collect();
         let uncertified = self.certified.write(summary.proof.clone(), accounts).err();
         Ok(Finished { summary, streams, uncertified })
@@ -141,7 +145,8 @@ impl File {
         if stream.is_none() {
             *stream = self.writer.add_stream(header).ok();
         }
-        let stream = stream.as_ref().ok_or(PushError::Failed(Failure::Internal))?;
+        let why = || PushError::Failed(self.writer.health().failure.unwrap_or(Failure::Internal));
+        let stream = stream.as_ref().ok_or_else(why)?;
         stream.push_text(&[stamp], &[text])?;
         stream.clock_offset(stamp, 0.0)
     }

@@ -120,6 +120,8 @@ pub enum Failure {
     Device,
     /// The disk, or the user's share of it, is full.
     Full,
+    /// The file is not where it was made any more.
+    Gone,
     /// A thread of the writer ended; a defect of this crate.
     Internal,
     /// The file may not grow further: the file system's or the process's limit.
@@ -149,6 +151,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Device => out.write_str("the disk reports an input/output error"),
             Self::Full => out.write_str("the disk is full"),
+            Self::Gone => out.write_str("the file was moved or deleted while it was recorded"),
             Self::Internal => out.write_str("the writer's thread ended unexpectedly"),
             Self::TooLarge => out.write_str("the file reached the largest size permitted"),
             Self::Other { code: Some(code), .. } => {
