@@ -20,8 +20,9 @@ class RecordedSoFar(NamedTuple):
 
     name: str
     """The stream's name."""
-    state: Literal["connecting", "recording", "recovering", "lost", "unreadable"]
-    """`recovering`: its sender went away and is looked for; `unreadable`: no reader can use its description."""
+    state: Literal["connecting", "recording", "recovering", "lost", "unreadable", "failed"]
+    """`recovering`: its sender went away and is looked for; `unreadable`: no reader can use its description;
+    `failed`: the file takes no more, and `close` says why."""
     samples: int
     """Samples that arrived."""
     lost: int

@@ -1,6 +1,7 @@
 //! Inlets.
 
 mod alarms;
+mod kept;
 mod live;
 mod pull;
 
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use alarms::Alarms;
 use alarms::alarms;
+use kept::Kept;
 use live::Live;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -27,6 +29,7 @@ pub(crate) struct Inlet {
     inlet: Mutex<Option<Arc<schwann::Inlet>>>,
     format: ChannelFormat,
     channels: usize,
+    kept: Kept,
 }
 
 #[pymethods]
@@ -52,6 +55,7 @@ impl Inlet {
             inlet: Mutex::new(Some(Arc::new(inlet))),
             format: info.channel_format(),
             channels: info.channel_count() as usize,
+            kept: Kept::default(),
         })
     }
 
@@ -136,8 +140,11 @@ impl Inlet {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
         let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
-        let (mut texts, mut stamps) = (Vec::new(), Vec::new());
-        self.wait(py, patience, |turn| {
+        let (mut texts, mut stamps) = self.kept.take::<Vec<u8>>(rows, self.channels);
+        if stamps.len() == rows {
+            return Ok((texts, PyArray1::from_vec(py, stamps)));
+        }
+        let waited = self.wait(py, patience, |turn| {
             let each = |_, text: &[u8]| texts.push(text.to_vec());
             match inlet.pull_string_chunk(rows - stamps.len(), turn, each) {
                 Ok(more) => stamps.extend(more),
@@ -145,7 +152,11 @@ impl Inlet {
                 Err(_) => return Some(Ok(())),
             }
             (stamps.len() == rows).then_some(Ok(()))
-        })?;
+        });
+        if let Err(broken_off) = waited {
+            self.kept.keep(texts, stamps);
+            return Err(broken_off);
+        }
         Ok((texts, PyArray1::from_vec(py, stamps)))
     }
 
@@ -191,12 +202,13 @@ impl Inlet {
     fn close_stream(&self, py: Python<'_>) -> PyResult<()> {
         let inlet = self.live(py)?;
         py.detach(|| inlet.close_stream());
+        self.kept.drop_all();
         Ok(())
     }
 
     /// Drops what has arrived, and returns how many samples that were.
     fn flush(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.live(py)?.flush())
+        Ok(self.live(py)?.flush() + self.kept.drop_all())
     }
 
     /// The description that the inlet works with.
@@ -216,7 +228,7 @@ impl Inlet {
 
     #[getter]
     fn samples_available(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.live(py)?.samples_available())
+        Ok(self.live(py)?.samples_available() + self.kept.count())
     }
 
     #[getter]

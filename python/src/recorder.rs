@@ -75,7 +75,16 @@ impl Recorder {
     /// Where every stream stands.
     fn streams(&self, py: Python<'_>) -> PyResult<Vec<Status>> {
         let recorder = self.recorder(py)?;
-        Ok(py.detach(|| lock(&recorder).streams()).iter().map(status).collect())
+        let (streams, health) = py.detach(|| {
+            let recorder = lock(&recorder);
+            (recorder.streams(), recorder.health())
+        });
+        let has_failed = health.failure.is_some();
+        let states = streams.iter().map(|stream| {
+            let (name, state, samples, lost) = status(stream);
+            (name, if has_failed { "failed" } else { state }, samples, lost)
+        });
+        Ok(states.collect())
     }
 
     /// Takes in what has arrived and completes the file.

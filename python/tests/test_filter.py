@@ -44,6 +44,12 @@ def test_a_stream_filters_what_is_pulled(connect: Connect) -> None:
             connect(kind, 1 if kind == "Markers" else 8, open={"filters": [schwann.Filter.lowpass(40.0, 500.0, channels)]})
 
 
+def test_a_value_that_is_no_number_does_not_stay() -> None:
+    notch = schwann.Filter.notch(50, 250, 2)
+    assert np.isnan(notch(np.array([[np.nan, 1.0]]))[0, 0])
+    assert np.isfinite(notch(np.ones((3, 2)))).all()
+
+
 def test_other_threads_run_while_it_filters() -> None:
     own, is_over = schwann.Filter(np.repeat([[1.0, 0, 0, 1, 0, 0]], 300, axis=0), 8), threading.Event()
     longest = [0.0]

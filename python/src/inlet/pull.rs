@@ -9,7 +9,7 @@ use crate::patience::Patience;
 use crate::rows::{Rows, filled, filled_into};
 
 impl Inlet {
-    pub(super) fn pull_as<'py, T: Element + Send + Value>(
+    pub(super) fn pull_as<'py, T: Copy + Element + Send + Value>(
         &self,
         py: Python<'py>,
         rows: Option<usize>,
@@ -22,7 +22,9 @@ impl Inlet {
     }
 
     /// Pulls until the arrays are full, or as long as `patience` lasts; returns how many samples that were.
-    fn fill<T: Send + Value>(
+    ///
+    /// What a signal breaks off is kept for the next pull.
+    fn fill<T: Copy + Send + Value + 'static>(
         &self,
         py: Python<'_>,
         inlet: &schwann::Inlet,
@@ -31,15 +33,26 @@ impl Inlet {
         stamps: &mut [f64],
     ) -> PyResult<usize> {
         let channels = self.channels;
-        let mut done = 0;
-        self.wait(py, patience, |turn| {
+        let (first, first_stamps) = self.kept.take::<T>(stamps.len(), channels);
+        let mut done = first_stamps.len();
+        values.iter_mut().zip(first).for_each(|(room, value)| *room = value);
+        stamps.iter_mut().zip(first_stamps).for_each(|(room, stamp)| *room = stamp);
+        if done == stamps.len() {
+            return Ok(done);
+        }
+        let waited = self.wait(py, patience, |turn| {
             match inlet.pull_chunk(&mut values[done * channels..], &mut stamps[done..], turn) {
                 Ok(count) => done += count,
                 Err(error) if done == 0 => return Some(Err(error)),
                 Err(_) => return Some(Ok(())),
             }
             (done == stamps.len()).then_some(Ok(()))
-        })?;
+        });
+        if let Err(broken_off) = waited {
+            let values = values.iter().take(done * channels).copied().collect::<Vec<T>>();
+            self.kept.keep(values, stamps.iter().take(done).copied().collect());
+            return Err(broken_off);
+        }
         Ok(done)
     }
 
@@ -54,6 +67,9 @@ impl Inlet {
         if let Some(rows) = rows {
             return Ok(rows);
         }
+        if self.kept.count() > 0 {
+            return Ok(self.kept.count() + inlet.samples_available());
+        }
         let there_is_one = self.wait(py, patience, |turn| match inlet.wait_for_sample(turn) {
             Ok(true) => Some(Ok(())),
             Ok(false) => None,
@@ -62,7 +78,7 @@ impl Inlet {
         Ok(there_is_one.map_or(0, |()| inlet.samples_available()))
     }
 
-    pub(super) fn pull_into_as<T: Element + Send + Value>(
+    pub(super) fn pull_into_as<T: Copy + Element + Send + Value>(
         &self,
         values: &Bound<'_, PyAny>,
         stamps: &Bound<'_, PyAny>,
