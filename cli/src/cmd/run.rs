@@ -52,11 +52,10 @@ pub(super) fn our_library(given: Option<&Path>) -> Result<PathBuf, Problem> {
     let our = canonical(given)?;
     let read = Binary::read(&our).map_err(|error| Problem::with(our.display(), error))?;
     match read {
-        Some(binary) if binary.is_ours() => Ok(our),
-        Some(binary) if binary.is_lsl() => {
+        Some(binary) if binary.is_lsl() && !binary.is_ours() => {
             Err(Problem::with(our.display(), "is not Schwann's library, but another of LSL"))
         }
-        _ => Err(Problem::with(our.display(), "is no library of LSL")),
+        _ => Ok(our),
     }
 }
 
