@@ -13,7 +13,7 @@ use schwann_recorder::Stop;
 use schwann_xdf::IndexedRecording;
 
 use super::opening::Opening;
-use super::survey::Progress;
+use super::survey::{self, Progress};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
@@ -103,7 +103,16 @@ fn player(arguments: &Arguments) -> Result<Player, Problem> {
 
 /// Plays to the end of the recording; whether that came before Ctrl-C.
 fn play_round(player: &mut Player, view: &mut View, stop: &Stop) -> Result<bool, Problem> {
+    let mut told = None;
     while let Some(due) = player.push_until(local_clock())? {
+        let pause = due - local_clock();
+        if pause > LONG_PAUSE_SECONDS && told.replace(due) != Some(due) {
+            eprintln!(
+                "schwann: the next sample is due in {}: the stamps jump there, or are of different clocks; to see which: \
+                 schwann verify FILE.xdf; to play a part: --from and --until",
+                survey::seconds(pause)
+            );
+        }
         view.show(player, player.elapsed(local_clock()), "playing")?;
         let wait = (due - local_clock()).clamp(stop::SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
         if stop.wait(Duration::from_secs_f64(wait)) {
@@ -196,4 +205,6 @@ fn speed(text: &str) -> Result<f64, &'static str> {
 const SPEED_MIN: f64 = 0.001;
 const SPEED_MAX: f64 = 1000.0;
 const PAINT_EVERY: Duration = Duration::from_millis(100);
+/// A longer pause is said.
+const LONG_PAUSE_SECONDS: f64 = 60.0;
 const LINE_EVERY: Duration = Duration::from_secs(10);
