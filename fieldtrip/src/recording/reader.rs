@@ -82,6 +82,16 @@ impl RecordedAcquisition {
         self.sample_count
     }
 
+    /// Samples that its timing counts, and whose values are not in its files: they were cut off or deleted.
+    pub fn missing_sample_count(&self) -> u64 {
+        let counted = |timing: &Timing| match timing {
+            Timing::Samples(count, _) => u64::from(*count),
+            Timing::Events(..) => 0,
+        };
+        let said = self.timing.iter().map(counted).sum::<u64>();
+        said.saturating_sub(self.sample_count)
+    }
+
     /// The events.
     pub fn events(&self) -> &[Event] {
         &self.events

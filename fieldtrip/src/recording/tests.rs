@@ -141,7 +141,9 @@ fn what_a_crash_cut_off_is_left_out_and_the_rest_is_read() {
         let file = std::fs::OpenOptions::new().write(true).open(folder.join(name)).unwrap();
         file.set_len(file.metadata().unwrap().len() - by).unwrap();
     };
+    assert_eq!(RecordedAcquisition::open(&folder).unwrap().missing_sample_count(), 0);
     cut("samples", 3);
+    assert_eq!(RecordedAcquisition::open(&folder).unwrap().missing_sample_count(), 1);
     cut("events", 1);
     cut("timing", 4);
     let acquisition = RecordedAcquisition::open(&folder).unwrap();

@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let wrong = |error| Problem::Failed(format!("{error}"));
     let folders = acquisitions(&arguments.folder).map_err(wrong)?;
     let mut client = arguments.place.connect()?;
+    let mut exit = Exit::Good;
     for folder in folders {
         let mut acquisition = RecordedAcquisition::open(&folder).map_err(wrong)?;
         let (samples, events) = (acquisition.sample_count(), acquisition.events().len());
@@ -43,13 +44,21 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             printable_path(&folder),
             printable(&acquisition.header().to_string())
         )?;
+        let missing = acquisition.missing_sample_count();
+        if missing > 0 {
+            exit = Exit::Found;
+            writeln!(
+                io::stdout(),
+                "  {missing} samples more were recorded: their values are MISSING from its files"
+            )?;
+        }
         let played = play(&mut acquisition, &mut client, arguments.speed, stop.flag()).map_err(wrong)?;
         played.map_err(|error| arguments.place.problem(error))?;
         if stop.is_raised() {
             break;
         }
     }
-    Ok(Exit::Good)
+    Ok(exit)
 }
 
 fn speed(text: &str) -> Result<f64, &'static str> {
