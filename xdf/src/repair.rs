@@ -32,6 +32,8 @@ pub struct Repair {
     pub stream_count: usize,
     /// Footers that were missing or did not agree, and were written anew.
     pub footer_count: usize,
+    /// Texts with the sign for what is no UTF-8: a reader puts it there, so the new file lacks those bytes.
+    pub replaced_text_count: u64,
     /// Damaged places.
     pub damage_count: u64,
     /// Bytes that could not be read.
@@ -240,6 +242,10 @@ impl<W: Write> Copy<W> {
         let Some(salvaged) = self.streams.iter_mut().find(|salvaged| salvaged.slot.id() == stream) else {
             return Ok(());
         };
+        if let Values::String(texts) = values {
+            let is_replaced = |text: &&String| text.contains(char::REPLACEMENT_CHARACTER);
+            self.done.replaced_text_count += texts.iter().filter(is_replaced).count() as u64;
+        }
         salvaged.copy_samples(stamps, values, &mut self.out).map_err(RepairError::Write)
     }
 

@@ -288,3 +288,18 @@ fn a_flipped_bit_costs_no_sample_outside_its_chunk() {
         check(&built, &damaged, &read(&damaged.file), "one bit");
     }
 }
+
+#[test]
+fn a_repair_counts_texts_that_are_no_utf_8() {
+    let mut built = Built { file: MAGIC.to_vec(), ..Built::default() };
+    built.chunk(1, b"<?xml version=\"1.0\"?><info><version>1.0</version></info>");
+    built.header(1, "string", 1, 0.0);
+    // One sample without a stamp each: the length of the length, the length, the text.
+    built.chunk(
+        3,
+        &[&1_u32.to_le_bytes()[..], &[1, 2], &[0, 1, 2, b'o', b'k'], &[0, 1, 2, 0xfc, b'b']].concat(),
+    );
+    let reader = Reader::new(Cursor::new(&built.file)).unwrap();
+    let done = repair_into(reader, Vec::new(), |_, _| {}).unwrap();
+    assert_eq!((done.sample_count, done.damage_count, done.replaced_text_count), (2, 0, 1));
+}

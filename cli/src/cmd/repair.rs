@@ -23,7 +23,7 @@ Examples:
   schwann repair session.xdf -o rescued.xdf
 
 A whole recording is copied only if -o names the copy. The damaged file is not touched. Samples, stamps, clock
-offsets and headers are copied bit by bit. Unreadable parts are left out. Footers are written anew where they are
+offsets and headers are copied bit by bit, but for texts that are no UTF-8. Unreadable parts are left out. Footers are written anew where they are
 missing or disagree.
 Exit code 0 if nothing was damaged, 1 if something was.")]
 pub(crate) struct Arguments {
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     })?;
     certify(arguments, &output, complaint.is_none())?;
     say_done(arguments, &output, &done)?;
-    let is_mended = done.damage_count > 0 || done.footer_count > 0;
+    let is_mended = done.damage_count > 0 || done.footer_count > 0 || done.replaced_text_count > 0;
     if let (Some(complaint), false) = (&complaint, is_mended) {
         eprintln!("schwann: {complaint}; {NO_VALUES}");
     }
@@ -81,6 +81,7 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
             "stream_count": done.stream_count,
             "sample_count": done.sample_count,
             "footer_count": done.footer_count,
+            "replaced_text_count": done.replaced_text_count,
             "damage_count": done.damage_count,
             "damaged_bytes": done.damaged_bytes,
         });
@@ -95,7 +96,15 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
         plural(done.damage_count as usize, "damaged place"),
         bytes(done.damaged_bytes),
         plural(done.footer_count, "footer"),
-    )
+    )?;
+    match done.replaced_text_count {
+        0 => Ok(()),
+        count => writeln!(out, "  {} no UTF-8: the copy has \u{fffd} for each such byte", are(count)),
+    }
+}
+
+fn are(count: u64) -> String {
+    format!("{} {}", plural(count as usize, "text"), if count == 1 { "is" } else { "are" })
 }
 
 fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
@@ -107,6 +116,7 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
             "stream_count": survey.streams.len(),
             "sample_count": samples,
             "footer_count": 0,
+            "replaced_text_count": 0,
             "damage_count": 0,
             "damaged_bytes": 0,
         });
