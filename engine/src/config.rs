@@ -40,6 +40,8 @@ pub struct Config {
     raw: Ini,
     /// Another configuration came first and could not be used: what this one says of security does not count.
     pub(crate) is_substitute: bool,
+    /// That one speaks of security. What it says there is not known, so streams must be sealed.
+    pub(crate) has_lost_policy: bool,
     /// The configuration that would count without this one, if this one is a file in the current folder. For
     /// security, this one can only be stricter.
     pub(crate) beneath: Option<Box<Self>>,
@@ -212,6 +214,7 @@ impl Config {
                 tuning,
                 raw,
                 is_substitute: false,
+                has_lost_policy: false,
                 beneath: None,
                 origin: None,
             },

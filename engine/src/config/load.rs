@@ -106,16 +106,21 @@ impl Search {
         let read = |path: &PathBuf| (Origin::File(path.clone()), read_text(path));
         let required = self.required.iter().map(read);
         let optional = self.optional.iter().filter(|path| path.is_file()).map(read);
+        let mut has_lost_policy = false;
         for (origin, text) in content.chain(required).chain(optional) {
+            let speaks = text.as_deref().is_ok_and(speaks_of_security);
             let (config, outcome) = Self::attempt(text);
             report.attempts.push(Attempt { origin: origin.clone(), outcome });
             if let Some(config) = config {
                 let is_substitute = report.attempts.len() > 1;
                 let beneath = self.beneath(&origin, is_substitute).map(Box::new);
-                return (Config { is_substitute, beneath, origin: Some(origin), ..config }, report);
+                let origin = Some(origin);
+                return (Config { is_substitute, has_lost_policy, beneath, origin, ..config }, report);
             }
+            has_lost_policy |= speaks;
         }
-        (Config { is_substitute: !report.attempts.is_empty(), ..Config::default() }, report)
+        let is_substitute = !report.attempts.is_empty();
+        (Config { is_substitute, has_lost_policy, ..Config::default() }, report)
     }
 
     /// The configuration that would count if `origin`, a file in the current folder, were not there. None if
@@ -142,6 +147,12 @@ impl Search {
             Err(invalid) => (None, Outcome::Invalid(invalid)),
         }
     }
+}
+
+/// Whether a configuration has a section on security, however the rest of it reads.
+fn speaks_of_security(text: &str) -> bool {
+    let heads = text.lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
+    heads.map(str::trim).any(|section| section.eq_ignore_ascii_case("security"))
 }
 
 impl LoadReport {

@@ -335,6 +335,17 @@ fn without_a_valid_candidate_the_defaults_are_used() {
 }
 
 #[test]
+fn a_policy_in_a_file_that_cannot_be_used_is_not_lost() {
+    let lost = |text: &str| {
+        let search = Search { content: Some(text.to_owned()), ..Search::default() };
+        search.load().0.has_lost_policy
+    };
+    assert!(lost("[ports]\nBasePort=abc\n[ Security ] ; ours\npolicy=require\n"));
+    assert!(!lost("[ports]\nBasePort=abc\n"), "it says nothing of security");
+    assert!(!lost("[security]\npolicy=require\n"), "it is in force");
+}
+
+#[test]
 fn mutated_texts_never_panic() {
     let seed = "[ports]\nBasePort=17000\nIPv6=allow\n[multicast]\nInterfaces={fe80::1%2, 10.0.0.1}\n\
                 TTLOverride=3\n[lab]\nKnownPeers={a,b}\n[tuning]\nTimeProbeInterval=0.064e0\n";

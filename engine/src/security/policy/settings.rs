@@ -67,9 +67,10 @@ impl Settings {
 
     /// What a file says that may weaken.
     fn of_file(config: &Config, installed: bool) -> Result<Self, TrustError> {
-        let default = if installed { Policy::Require } else { Policy::Off };
+        let is_strict = installed || config.has_lost_policy;
+        let default = if is_strict { Policy::Require } else { Policy::Off };
         // If the first file cannot be read, the words of another file open nothing up.
-        let said = said(config).filter(|_| !config.is_substitute || !installed);
+        let said = said(config).filter(|_| !config.is_substitute || !is_strict);
         let mut settings = Self {
             policy: said.unwrap_or(default),
             streams: StreamPolicies::of(config),
@@ -82,6 +83,11 @@ impl Settings {
         };
         let place = config.place();
         settings.remarks.extend(remark_of_unknown(config));
+        if config.has_lost_policy {
+            settings.remarks.push(String::from(
+                "a configuration with a section [security] cannot be used, so nothing is sent unsealed; mend the line that is named",
+            ));
+        }
         if let Some(text) = config.raw("security", "plain").filter(|_| !config.is_substitute) {
             settings.admit(text);
         }
@@ -239,6 +245,10 @@ mod tests {
             let settings = of(wrong, false);
             assert_eq!((settings.policy, settings.remarks.len()), (Policy::Require, 1), "{wrong}");
         }
+        let mut after_one_that_is_lost = Config::parse("[security]\npolicy=off\n").expect("valid");
+        (after_one_that_is_lost.is_substitute, after_one_that_is_lost.has_lost_policy) = (true, true);
+        let settings = Settings::of_file(&after_one_that_is_lost, false).expect("sensible");
+        assert_eq!((settings.policy, settings.remarks.len()), (Policy::Require, 1));
     }
 
     #[test]
