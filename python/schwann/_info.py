@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import operator
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
@@ -299,6 +300,17 @@ def checked_count(value: int, name: str, least: int = 0) -> int:
     if not least <= count < 2**31:
         raise ArgumentError(f"{name} is {count}: give a number from {least} to {2**31 - 1}.")
     return count
+
+
+def checked_path(path: str | os.PathLike[str], name: str) -> str:
+    """The path as a text. Raises ArgumentError for what is none, such as a number or bytes."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise ArgumentError(f"{name} is {path!r}, which is no path: give a str or a pathlib.Path.")
+    return text
 
 
 def desc_of(xml: str | bytes, name: str) -> ElementTree.Element:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import _schwann
 from ._errors import ArgumentError
-from ._info import Channels, Format, as_value, channels_of, desc_of
+from ._info import Channels, Format, as_value, channels_of, checked_path, desc_of
 
 
 class Gap(NamedTuple):
@@ -246,9 +246,11 @@ def read_xdf(path: str | os.PathLike[str], *, synchronize: bool = True, dejitter
     A damaged file is read as far as it is whole: see `Recording.damage`. Raises OSError if the file cannot be read, and
     ArgumentError if it is not an XDF file, or is sealed to another key.
     """
+    key = None if identity is None else checked_path(identity, "The identity")
+    # A number would be taken for a descriptor, and closed.
+    checked = checked_path(path, "The recording")
     # Has the system say what is wrong with the path, in Python's words.
-    with open(path, "rb"):
+    with open(checked, "rb"):
         pass
-    key = None if identity is None else os.fspath(identity)
-    header, streams, damage = _schwann.read_xdf(os.fspath(path), synchronize, dejitter, key)
+    header, streams, damage = _schwann.read_xdf(checked, synchronize, dejitter, key)
     return Recording(header, [RecordedStream(stream) for stream in streams], damage)

@@ -237,6 +237,17 @@ def test_what_is_no_recording_is_refused(tmp_path: pathlib.Path) -> None:
             schwann.read_xdf(tmp_path / "closed.xdf")
 
 
+@pytest.mark.parametrize("path", [3.5, b"a.xdf", ["a.xdf"]])
+def test_a_path_that_is_none_is_refused_and_no_descriptor_is_closed(tmp_path: pathlib.Path, path: object) -> None:
+    number = os.open(tmp_path, os.O_RDONLY)
+    for wrong in (path, number):
+        with pytest.raises(schwann.ArgumentError, match="no path"):
+            schwann.read_xdf(wrong)  # type: ignore[arg-type]
+        with pytest.raises(schwann.ArgumentError, match="no path"):
+            schwann.read_xdf(tmp_path / "none.xdf", identity=wrong)  # type: ignore[arg-type]
+    os.close(number)
+
+
 @pytest.mark.skipif(shutil.which("age") is None, reason="age seals")
 def test_a_sealed_recording_opens_with_its_key(recording: pathlib.Path, tmp_path: pathlib.Path) -> None:
     keys = [tmp_path / "own.key", tmp_path / "other.key"]
