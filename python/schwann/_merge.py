@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,8 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
         # No sample comes before the clock of each stream is known, because the oldest is unknown until then.
         self._unsure = list(streams)
         self._late = 0
+        self._lost: list[Stream] = []
+        self._loss: LostError | None = None
         self._bell = _schwann.Bell()
 
     @property
@@ -58,9 +61,10 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
         while not self._ready:
             self._take()
             if self._advance():
-                raise StopIteration
+                raise self._loss or StopIteration
             if not self._ready:
-                wait_for_any([stream._native for stream in self._open()], self._bell, self._until_due())
+                with suppress(*_SAID_BY_PULL):
+                    wait_for_any([stream._native for stream in self._open()], self._bell, self._until_due())
         return self._ready.pop(0)
 
     def __aiter__(self) -> Merge:
@@ -71,22 +75,30 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
         while not self._ready:
             self._take()
             if self._advance():
-                raise StopAsyncIteration
+                raise self._loss or StopAsyncIteration
             if not self._ready:
-                await hub.wait([stream._native for stream in self._open()], self._until_due())
+                with suppress(*_SAID_BY_PULL):
+                    await hub.wait([stream._native for stream in self._open()], self._until_due())
         return self._ready.pop(0)
 
+    def _is_open(self, stream: Stream) -> bool:
+        return not stream.closed and stream not in self._lost
+
     def _open(self) -> list[Stream]:
-        return [stream for stream in self._streams if not stream.closed]
+        return [stream for stream in self._streams if self._is_open(stream)]
 
     def _take(self) -> None:
-        """Takes what has arrived."""
+        """Takes what has arrived. A loss is kept for when all that is held was given out."""
         for index, stream in enumerate(self._streams):
-            if stream.closed:
+            if not self._is_open(stream):
                 continue
             try:
                 chunk = stream.pull(max(1, stream.waiting), 0.0)
             except ClosedError:
+                continue
+            except LostError as error:
+                self._lost.append(stream)
+                self._loss = self._loss or error
                 continue
             if len(chunk):
                 self._held[index].append(chunk)
@@ -95,11 +107,11 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
     def _horizon(self) -> float:
         """The time before which nothing will come any more, as far as streams keep to `patience`."""
         given_up = _schwann.local_clock() - self._patience
-        ends = [newest for newest, stream in zip(self._newest, self._streams) if not stream.closed]
+        ends = [newest for newest, stream in zip(self._newest, self._streams) if self._is_open(stream)]
         return max(given_up, min(ends, default=math.inf))
 
     def _knows_clocks(self) -> bool:
-        self._unsure = [stream for stream in self._unsure if not stream.closed and not _has_clock(stream)]
+        self._unsure = [stream for stream in self._unsure if self._is_open(stream) and not _has_clock(stream)]
         return not self._unsure
 
     def _until_due(self) -> float | None:
@@ -113,7 +125,7 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
 
     def _advance(self) -> bool:
         """Orders what is due; says whether the merge is over."""
-        is_over = not self._open()
+        is_over = self._loss is not None or not self._open()
         if not self._knows_clocks():
             return False
         horizon = math.inf if is_over else self._horizon()
@@ -141,13 +153,16 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
             yield Merged(self._streams[index], Chunk(firsts[index].data[rows], firsts[index].times[rows]))
 
 
+_SAID_BY_PULL = (ClosedError, LostError)
+"""What the next pull says of a stream, so a wait need not."""
+
+
 def _has_clock(stream: Stream) -> bool:
     try:
         stream.clock_offset(0.0)
     except TimedOutError:
         return False
-    except (ClosedError, LostError):
-        # The next pull says so.
+    except _SAID_BY_PULL:
         return True
     return True
 
@@ -180,6 +195,7 @@ def merge(*streams: Stream, patience: float = 0.5) -> Merge:
     default. A sample is given out once every stream has newer ones, or when it is `patience` seconds old. So a silent
     stream, such as one of markers, does not hold up the others for longer. The merge ends when all streams are closed.
 
-    Raises ArgumentError for streams on other clocks, LostError once one of them cannot go on.
+    Raises ArgumentError for streams on other clocks. Raises LostError once one of them cannot go on, and gives out before what
+    has come from all.
     """
     return Merge(streams, patience)

@@ -268,6 +268,37 @@ def test_merging_works_in_a_loop(connect: Connect) -> None:
     run_in(asyncio.new_event_loop, main())
 
 
+def test_a_loss_ends_a_merge_after_what_came_before(connect: Connect) -> None:
+    one, first = connect("EEG", 1, open={"clock": "local"})
+
+    def lose_another() -> tuple[schwann.Merge, list[float]]:
+        other, second = connect("EEG", 1, source_id="", open={"clock": "local", "recover": False})
+        second.clock_offset(PATIENCE)
+        now = schwann.local_clock()
+        one.push([1.0, 3.0], times=now + np.array([0.01, 0.03]))
+        other.push([2.0, 4.0], times=now + np.array([0.02, 0.04]))
+        while first.waiting < 2:
+            pass
+        other.close()
+        return schwann.merge(first, second, patience=1e6), []
+
+    async def main() -> None:
+        merge, got = lose_another()
+        with pytest.raises(schwann.LostError):
+            async for merged in merge:
+                got += merged.chunk.data.ravel().tolist()
+        assert got == [1.0, 2.0, 3.0, 4.0]
+
+    merge, got = lose_another()
+    with pytest.raises(schwann.LostError):
+        for merged in merge:
+            got += merged.chunk.data.ravel().tolist()
+    assert got == [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(schwann.LostError):
+        next(merge)
+    run_in(asyncio.new_event_loop, main())
+
+
 def test_what_cannot_be_merged_is_refused(connect: Connect) -> None:
     _, stream = connect("EEG", 1)
     with pytest.raises(schwann.ArgumentError, match="clock"):
