@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -63,8 +65,9 @@ class Outlet(Closing):
         - `format` of the values; without one `float32`, and `string` for the types `Markers` and `Events`.
         - `unit` of the values, such as `µV`: one for all channels, or one for each.
         - `source_id` tells the source from others and must stay when the program restarts: receivers find the stream
-          again by it. Without one, it is made of the other arguments and this computer's name. An empty one says that
-          there is none.
+          again by it. Without one, it is made of the other arguments, this computer's name, and the program's path and
+          arguments. Give each a source id if several copies run with equal arguments, or one program makes equal
+          outlets: receivers of one may go on with another. An empty one says that there is none.
         - `metadata` goes into the description: texts, numbers, and dicts or lists of them.
         - `chunk`: samples that are sent at a time; 0 sends each push at once.
 
@@ -82,8 +85,7 @@ class Outlet(Closing):
             raise ArgumentError("A stream needs at least one channel.")
         self._format: Format = format or ("string" if type in ("Markers", "Events") else "float32")
         if source_id is None:
-            made_of = "\0".join((name, type, str(count), repr(float(rate)), self._format, platform.node()))
-            source_id = hashlib.blake2s(made_of.encode(), digest_size=8).hexdigest()
+            source_id = _made_source_id(name, type, str(count), repr(float(rate)), self._format)
         chunk, buffer = checked_count(chunk, "A chunk's length"), checked_count(buffer, "The length of the buffer")
         if metadata is not None and not isinstance(metadata, Mapping):
             raise ArgumentError("Metadata are a dict: its keys name what its values say.")
@@ -187,6 +189,14 @@ class Outlet(Closing):
 
     def __repr__(self) -> str:
         return "<Outlet closed>" if self.closed else f"<Outlet {self.info.name}, {self.consumers} consumers>"
+
+
+def _made_source_id(*described: str) -> str:
+    """An id that this program makes again when it restarts, and others do not make."""
+    program, *arguments = sys.argv or [""]
+    made_of = "\0".join((*described, platform.node(), os.path.abspath(program), *arguments))
+    # A path may be no text.
+    return hashlib.blake2s(made_of.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def _channel_table(channels: int | Sequence[str | Channel], unit: str | Sequence[str], kind: str) -> list[Channel]:

@@ -1,6 +1,7 @@
 """What a push takes, and what it refuses."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -156,3 +157,15 @@ def test_the_backlog_is_visible_and_flushed(connect: Connect) -> None:
 def test_the_same_arguments_make_the_same_source() -> None:
     with schwann.Outlet("Same", "EEG", 2) as one, schwann.Outlet("Same", "EEG", 2) as two, schwann.Outlet("Same", "EEG", 3) as other:
         assert one.info.source_id == two.info.source_id != other.info.source_id != ""
+
+
+def test_another_program_makes_another_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made_by(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", list(arguments))
+        with schwann.Outlet("Same", "EEG", 2) as outlet:
+            return outlet.info.source_id
+
+    programs = [("a.py",), ("b.py",), ("a.py", "left"), ("a.py", "right"), ("other/a.py",), ("\udc80.py",), ()]
+    made = [made_by(*program) for program in programs]
+    assert len(set(made)) == len(programs) and made == [made_by(*program) for program in programs]
+    assert made_by("./a.py") == made_by("a.py")

@@ -120,6 +120,11 @@ def test_descriptions_are_the_same() -> None:
         assert len(info.reset_uid()) == 36 and info.uid() != ""
 
 
+def test_a_source_id_that_is_made_is_pylsls() -> None:
+    for arguments in [("Same", "EEG", 2, 100, "int16"), ("Same", "EEG", 2, 100.5), ()]:
+        assert ours.StreamInfo(*arguments).source_id() == theirs.StreamInfo(*arguments).source_id()
+
+
 def test_a_child_is_removed_by_its_name() -> None:
     # In pylsl 1.18.6 this raises ctypes.ArgumentError for a str, which its documentation promises to take.
     desc = ours.StreamInfo("A", "B", 1, 0, "int8", "x").desc()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import platform
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -27,14 +25,14 @@ class StreamInfo:
         source_id: str | None = None,
         handle: _schwann.Info | None = None,
     ) -> None:
-        """Describes a stream. Without a source id, one is made of the other arguments and this computer's name."""
+        """Describes a stream. Without a source id, one is made of the other arguments, and differs in every run."""
         if handle is not None:
             self.obj = handle
             return
         number = string2fmt[channel_format] if isinstance(channel_format, str) else channel_format
         if source_id is None:
-            made_of = "\0".join((name, type, str(channel_count), repr(float(nominal_srate)), str(number), platform.node()))
-            source_id = hashlib.blake2s(made_of.encode(), digest_size=8).hexdigest()
+            # As in pylsl: Python's hashes of texts differ by process, so no two programs share an id.
+            source_id = str(hash((name, type, channel_count, nominal_srate, number)))
         try:
             self.obj = _schwann.Info(name, type, channel_count, nominal_srate, fmt2string[number], source_id)
         except (ValueError, OverflowError, IndexError) as error:
