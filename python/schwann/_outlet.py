@@ -103,7 +103,7 @@ class Outlet(Closing):
         any other value its JSON.
 
         `times` are in seconds on `local_clock()`: one per sample, or that of the last. Without them it is now; the other
-        samples of a chunk precede it at the stream's rate.
+        samples of a chunk precede it at the stream's rate. LSL has no times 0.0 and -1.0.
 
         Raises ArgumentError for a shape or a type that does not fit, and sends nothing then.
         """
@@ -115,26 +115,26 @@ class Outlet(Closing):
     def _push_numbers(self, data: Any, times: float | ArrayLike | None) -> None:
         values = _as_numbers(data, self._dtype)
         if values.ndim < 2 and values.size == self._channel_count:
-            self._native.push_sample(values, _one_time(times))
+            self._native.push_sample(values, one_time(times))
             return
         rows = values.reshape(-1, 1) if values.ndim == 1 and self._channel_count == 1 else values
         self._check_shape(rows.shape)
         if times is None or np.ndim(times) == 0:
-            self._native.push_chunk(rows, _one_time(times))
+            self._native.push_chunk(rows, one_time(times))
         else:
             self._native.push_stamped(rows, _many_times(times, len(rows)))
 
     def _push_strings(self, data: Any, times: float | ArrayLike | None) -> None:
         entries = list(data) if isinstance(data, _ROWS) else [data]
         if not any(isinstance(entry, _ROWS) for entry in entries) and len(entries) == self._channel_count:
-            self._native.push_strings([as_text(value) for value in entries], _one_time(times))
+            self._native.push_strings([as_text(value) for value in entries], one_time(times))
             return
         rows = [[entry] if self._channel_count == 1 and not isinstance(entry, _ROWS) else entry for entry in entries]
         for row in rows:
             self._check_shape((len(rows), len(row)) if isinstance(row, _ROWS) else (len(rows),))
         texts = [as_text(value) for row in rows for value in row]
         if times is None or np.ndim(times) == 0:
-            self._native.push_string_chunk(texts, _one_time(times))
+            self._native.push_string_chunk(texts, one_time(times))
         else:
             self._native.push_stamped_strings(texts, _many_times(times, len(rows)))
 
@@ -251,7 +251,8 @@ def as_text(value: Any) -> str:
         raise ArgumentError(f"The marker is neither a string nor a value that JSON has: {error}.") from None
 
 
-def _one_time(times: float | ArrayLike | None) -> float:
+def one_time(times: float | ArrayLike | None) -> float:
+    """The time of one sample, in seconds as the engine takes it: 0 for now."""
     if times is None:
         return 0.0
     time = _as_times(times)
@@ -262,9 +263,13 @@ def _one_time(times: float | ArrayLike | None) -> float:
 
 def _as_times(times: float | ArrayLike) -> NDArray[np.float64]:
     try:
-        return np.asarray(times, np.float64)
+        array = np.asarray(times, np.float64)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"Times are numbers of seconds on local_clock(): {error}.") from None
+    # The engine would put other times in their place, as liblsl does.
+    if np.any((array == 0.0) | (array == -1.0)):
+        raise ArgumentError("0.0 and -1.0 stand for no time in LSL: leave the time out if it is now.")
+    return array
 
 
 def _many_times(times: ArrayLike, count: int) -> NDArray[np.float64]:

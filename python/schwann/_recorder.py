@@ -7,12 +7,10 @@ import sys
 import threading
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from . import _schwann
 from ._closing import Closing
 from ._errors import ArgumentError
-from ._outlet import as_text
+from ._outlet import as_text, one_time
 
 
 class RecordedSoFar(NamedTuple):
@@ -84,11 +82,9 @@ class Recorder(Closing):
     def annotate(self, marker: Any, time: float | None = None) -> None:
         """Writes a marker into the file, on its stream `Annotations`: a string, or any other value as JSON.
 
-        `time` is in seconds on `local_clock()`; without one it is now.
+        `time` is in seconds on `local_clock()`; without one it is now. Raises ArgumentError for 0.0 and -1.0, as a push does.
         """
-        if time is not None and not np.isfinite(time):
-            raise ArgumentError("The time of a marker is a finite number of seconds.")
-        self._native.annotate(as_text(marker), time or 0.0)
+        self._native.annotate(as_text(marker), one_time(time))
 
     @property
     def streams(self) -> list[RecordedSoFar]:

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import inspect
+import pathlib
 from collections.abc import Callable
 
 import numpy as np
@@ -67,6 +68,29 @@ def test_times_that_are_none_are_refused(connect: Connect, times: object) -> Non
         outlet.push(np.ones((3, 2)), times)  # type: ignore[arg-type]
     outlet.push([3.0, 4.0])
     assert stream.pull(1, PATIENCE).data.tolist() == [[3.0, 4.0]]
+
+
+@pytest.mark.parametrize("time", [0, 0.0, -0.0, -1, -1.0, np.float32(-1)])
+def test_times_that_lsl_takes_for_others_are_refused(connect: Connect, tmp_path: pathlib.Path, time: float) -> None:
+    outlet, stream = connect("EEG", 1)
+    words, _ = connect("Markers")
+    with schwann.record(tmp_path / "a.xdf", outlet.info.name, timeout=PATIENCE) as recorder:
+        calls: list[Callable[[], object]] = [
+            lambda: outlet.push(1.0, time),
+            lambda: outlet.push([1.0, 2.0], time),
+            lambda: outlet.push([1.0, 2.0], [5.0, time]),
+            lambda: words.push("a", time),
+            lambda: words.push([["a"], ["b"]], [time, 5.0]),
+            lambda: recorder.annotate("a", time),
+        ]
+        for call in calls:
+            with pytest.raises(schwann.ArgumentError, match="stand for no time"):
+                call()
+                pytest.fail(inspect.getsource(call))
+        recorder.annotate("b", -2.0)
+    assert schwann.read_xdf(tmp_path / "a.xdf")["Annotations"].times.tolist() == [-2.0]
+    outlet.push([1.0, 2.0], times=[-2.0, 0.5])
+    assert stream.pull(2, PATIENCE).times.tolist() == [-2.0, 0.5]
 
 
 def test_counts_that_are_none_are_refused(connect: Connect) -> None:
