@@ -69,7 +69,8 @@ class Outlet(Closing):
           arguments. Give each a source id if several copies run with equal arguments, or one program makes equal
           outlets: receivers of one may go on with another. An empty one says that there is none.
         - `metadata` goes into the description: texts, numbers, and dicts or lists of them.
-        - `chunk`: samples that are sent at a time; 0 sends each push at once.
+        - `chunk`: samples that are sent at a time; 0 sends each push at once. Fewer wait for more of them, for `flush`
+          or for `close`, unless a receiver asks for shorter chunks.
 
         Raises ArgumentError for arguments that no stream can have.
         """
@@ -91,6 +92,7 @@ class Outlet(Closing):
             raise ArgumentError("Metadata are a dict: its keys name what its values say.")
         native = _schwann.Info(name, type, count, rate, self._format, source_id)
         self._native = _schwann.Outlet(described(native, table, metadata or {}), chunk, buffer)
+        self._later = chunk > 0
         self._channel_count = count
         self._dtype = DTYPES[self._format]
 
@@ -115,28 +117,28 @@ class Outlet(Closing):
     def _push_numbers(self, data: Any, times: float | ArrayLike | None) -> None:
         values = _as_numbers(data, self._dtype)
         if values.ndim < 2 and values.size == self._channel_count:
-            self._native.push_sample(values, one_time(times))
+            self._native.push_sample(values, one_time(times), self._later)
             return
         rows = values.reshape(-1, 1) if values.ndim == 1 and self._channel_count == 1 else values
         self._check_shape(rows.shape)
         if times is None or np.ndim(times) == 0:
-            self._native.push_chunk(rows, one_time(times))
+            self._native.push_chunk(rows, one_time(times), self._later)
         else:
-            self._native.push_stamped(rows, _many_times(times, len(rows)))
+            self._native.push_stamped(rows, _many_times(times, len(rows)), self._later)
 
     def _push_strings(self, data: Any, times: float | ArrayLike | None) -> None:
         entries = list(data) if isinstance(data, _ROWS) else [data]
         if not any(isinstance(entry, _ROWS) for entry in entries) and len(entries) == self._channel_count:
-            self._native.push_strings([as_text(value) for value in entries], one_time(times))
+            self._native.push_strings([as_text(value) for value in entries], one_time(times), self._later)
             return
         rows = [[entry] if self._channel_count == 1 and not isinstance(entry, _ROWS) else entry for entry in entries]
         for row in rows:
             self._check_shape((len(rows), len(row)) if isinstance(row, _ROWS) else (len(rows),))
         texts = [as_text(value) for row in rows for value in row]
         if times is None or np.ndim(times) == 0:
-            self._native.push_string_chunk(texts, one_time(times))
+            self._native.push_string_chunk(texts, one_time(times), self._later)
         else:
-            self._native.push_stamped_strings(texts, _many_times(times, len(rows)))
+            self._native.push_stamped_strings(texts, _many_times(times, len(rows)), self._later)
 
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         count = self._channel_count
@@ -150,7 +152,10 @@ class Outlet(Closing):
         return self._native.wait_for_consumers(checked_count(count, "The number of receivers"), timeout)
 
     def flush(self, timeout: float | None = 5.0) -> None:
-        """Waits until the system has taken every sample for every receiver. Raises TimedOutError; nothing is lost then."""
+        """Sends what waits for a chunk to be full, and waits until the system has taken every sample for every receiver.
+
+        Raises TimedOutError; nothing is lost then.
+        """
         self._native.flush(timeout)
 
     @property

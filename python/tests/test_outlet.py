@@ -154,6 +154,27 @@ def test_the_backlog_is_visible_and_flushed(connect: Connect) -> None:
     assert len(stream.pull(1000, PATIENCE)) == 1000
 
 
+@pytest.mark.parametrize("format", ["float32", "string"])
+def test_samples_go_out_by_chunks_and_none_stays_behind(connect: Connect, format: str) -> None:
+    outlet, stream = connect("Chunks", 1, format=format, chunk=3)
+
+    def pulled(count: int, timeout: float = PATIENCE) -> list[float]:
+        return [float(value) for value in stream.pull(count, timeout).data[:, 0]]
+
+    outlet.push(1)
+    outlet.push([[2]])
+    assert pulled(1, 0.05) == []
+    outlet.push([[3], [4]], times=[5.0, 6.0])
+    assert pulled(4) == [1, 2, 3, 4]
+    outlet.push(5)
+    outlet.flush(PATIENCE)
+    assert pulled(1) == [5]
+    outlet.push([[6], [7]], times=[8.0, 9.0])
+    assert pulled(1, 0.05) == []
+    outlet.close()
+    assert pulled(2) == [6, 7]
+
+
 def test_the_same_arguments_make_the_same_source() -> None:
     with schwann.Outlet("Same", "EEG", 2) as one, schwann.Outlet("Same", "EEG", 2) as two, schwann.Outlet("Same", "EEG", 3) as other:
         assert one.info.source_id == two.info.source_id != other.info.source_id != ""
