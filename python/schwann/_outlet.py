@@ -101,8 +101,8 @@ class Outlet(Closing):
 
         A row is a sample. An array of samples × channels sends many; a plain list of one value per channel sends one.
         With one channel a single value is a sample, and an array of one dimension is many. Contiguous arrays of numbers
-        of any type are sent without a copy; receivers get the stream's format. Streams of strings take strings, and of
-        any other value its JSON.
+        of any type are sent without a copy; receivers get the stream's format. Streams of integers take whole numbers
+        within their range. Streams of strings take strings, and of any other value its JSON.
 
         `times` are in seconds on `local_clock()`: one per sample, or that of the last. Without them it is now; the other
         samples of a chunk precede it at the stream's rate. LSL has no times 0.0 and -1.0.
@@ -223,16 +223,44 @@ def _channel(one: str | Channel) -> Channel:
 
 def _as_numbers(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The data as a contiguous array of a type that streams have; the same memory if it is one."""
+    # Most pushes have the stream's own type, and there is nothing to look at.
+    values = data if type(data) is np.ndarray and data.dtype == dtype else _converted(data, dtype)
+    return np.require(values, requirements=("C", "A"))
+
+
+def _converted(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    is_array, is_integer = isinstance(data, np.ndarray), dtype.kind == "i"
+    if is_array and isinstance(data, np.ma.MaskedArray):
+        raise ArgumentError("A masked array hides values, and a stream cannot: put others in their place with .filled().")
     try:
-        values = data if isinstance(data, np.ndarray) else np.asarray(data, dtype)
+        values = data if is_array else np.asarray(data, None if is_integer else dtype)
     except (OverflowError, TypeError, ValueError) as error:
         raise ArgumentError(f"The data are no numbers of the stream's format {dtype}: {error}.") from None
+    if is_integer and not np.can_cast(values.dtype, dtype):
+        _check_integers(values, dtype)
+        values = values if is_array else values.astype(dtype)
     if values.dtype not in _NUMBERS:
         wider = _WIDER.get(values.dtype.newbyteorder("=").str[1:])
         if wider is None and values.dtype.newbyteorder("=") not in _NUMBERS:
             raise ArgumentError(f"Streams of numbers do not take {values.dtype}: convert the array with .astype().")
         values = values.astype(wider or values.dtype.newbyteorder("="))
-    return np.require(values, requirements=("C", "A"))
+    return values
+
+
+def _check_integers(values: NDArray[Any], dtype: np.dtype[Any]) -> None:
+    """Raises ArgumentError for values that would arrive as others in a stream of integers."""
+    if values.dtype.kind not in "iuf":
+        raise ArgumentError(f"The data are of the type {values.dtype}, and the stream takes {dtype}: convert each value with int().")
+    if values.dtype.kind != "f":
+        is_same = (values.astype(dtype) == values).all()
+    else:
+        limits = np.iinfo(dtype)
+        # Python compares numbers of all types exactly. NaN is within no limits.
+        is_within = values.size == 0 or (limits.min <= values.min().item() and values.max().item() <= limits.max)
+        is_same = is_within and (values == np.trunc(values)).all()
+    if not is_same:
+        range = f"whole numbers from {np.iinfo(dtype).min} to {np.iinfo(dtype).max}"
+        raise ArgumentError(f"A stream of {dtype} takes {range}: round, clip or scale the data, or choose another format.")
 
 
 _NUMBERS = frozenset(dtype for name, dtype in DTYPES.items() if name != "string")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +92,25 @@ def test_wrong_data_are_refused_and_nothing_is_sent(connect: Connect, data: obje
         outlet.push(data)
     outlet.push([1, 2, 3])
     assert len(stream.pull(1, PATIENCE)) == 1 and stream.waiting == 0
+
+
+@pytest.mark.parametrize("format", ["int8", "int16", "int32", "int64"])
+def test_integers_arrive_as_they_are_or_are_refused(connect: Connect, format: str) -> None:
+    outlet, stream = connect("Counts", 2, format=format)
+    least, most = int(np.iinfo(format).min), int(np.iinfo(format).max)
+    wrong: list[object] = [[1.5, 2], [1, float("nan")], [1, float("inf")], [None, 1], ["1", "2"], [1, 1j], [2.0**63, 0], [most + 1, 0], [least - 1, 0]]
+    wrong += [np.array([[0.0, 1.0], [2.0, 2.5]], "f4"), np.array([1e300, 0]), np.array([2**63, 0], "u8"), np.array([0, np.nan], "f2")]
+    wrong += [np.ma.array([1, 2], format, mask=[False, True]), np.ma.array([1, 2]), np.array([1, None]), np.array(["1", "2"])]
+    wrong += [np.array([1, most + 1]), np.array([least - 1, 1])] if format != "int64" else []
+    for data in wrong:
+        for shaped in [data, [data, data]] if isinstance(data, list) else [data]:
+            with pytest.raises(schwann.ArgumentError):
+                outlet.push(shaped)
+                pytest.fail(repr(shaped))
+    right: list[Any] = [[least, most], [1.0, -2.0], [True, False], [np.uint64(1), np.uint64(2)], np.array([100.0, -0.0]), np.array([7, 8], ">u4")]
+    for data in right:
+        outlet.push(data)
+        assert stream.pull(1, PATIENCE).data.tolist() == [list(data)]
 
 
 def test_markers_take_any_value_that_json_has(connect: Connect) -> None:
