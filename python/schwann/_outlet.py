@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _schwann
+from ._checked import checked_count, checked_text
 from ._closing import Closing
 from ._errors import ArgumentError
-from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, checked_count, checked_text, described
+from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
 
 
 class Receiver(NamedTuple):

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _schwann
+from ._checked import checked_path
 from ._errors import ArgumentError
-from ._info import Channels, Format, as_value, channels_of, checked_path, desc_of
+from ._info import Channels, Format, as_value, channels_of, desc_of
 
 
 class Gap(NamedTuple):

@@ -12,11 +12,12 @@ import numpy as np
 
 from . import _schwann
 from ._chunk import Chunk
+from ._checked import checked_count
 from ._chunks import Chunks
 from ._closing import Closing
 from ._errors import ArgumentError
 from ._filter import Filter
-from ._info import StreamInfo, checked_count
+from ._info import StreamInfo
 from ._plot import plot
 
 
