@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _schwann
+from ._checked import checked_count, checked_number
 from ._errors import ArgumentError
 
 
@@ -23,11 +24,13 @@ class Filter:
 
         Raises ArgumentError for other shapes.
         """
-        rows = np.asarray(sections, np.float64)
+        try:
+            rows = np.asarray(sections, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f'Sections are numbers of the shape (sections, 6): design them with output="sos" ({error}).') from None
         if rows.ndim != 2 or rows.shape[1] != 6:
             raise ArgumentError(f'Sections have the shape (sections, 6), not {rows.shape}: design them with output="sos".')
-        if channels < 1:
-            raise ArgumentError("A filter needs at least one channel.")
+        channels = checked_count(channels, "The number of channels", 1)
         self._native = _schwann.Filter(rows.tolist(), channels)
         self._channels = channels
 
@@ -51,6 +54,7 @@ class Filter:
     @classmethod
     def notch(cls, hertz: float, rate: float, channels: int, quality: float = 30.0) -> Filter:
         """Removes `hertz`, such as the mains' 50; the notch is `hertz / quality` wide."""
+        quality = checked_number(quality, "The quality")
         if not quality > 0 or not math.isfinite(quality):
             raise ArgumentError("The quality of a notch is a number above 0.")
         angle = 2 * math.pi * _checked(hertz, rate) / rate
@@ -60,12 +64,15 @@ class Filter:
 
     def __call__(self, data: NDArray[Any]) -> NDArray[np.float64]:
         """Filters samples × channels; returns as many, as float64. Raises ArgumentError for another shape or for text."""
-        if np.iscomplexobj(data):
-            raise ArgumentError("A filter takes real numbers: give it the real and the imaginary part one after the other.")
+        if isinstance(data, np.ndarray) and np.iscomplexobj(data):
+            raise ArgumentError("A filter takes real numbers: give each part, .real and .imag, to one of its own.")
         try:
-            return self._native.apply(np.ascontiguousarray(np.atleast_2d(data), np.float64))
+            samples = np.ascontiguousarray(np.atleast_2d(np.asarray(data, np.float64)))
         except (TypeError, ValueError) as error:
-            raise ArgumentError(str(error)) from None
+            raise ArgumentError(f"A filter takes numbers: {error}.") from None
+        if samples.ndim != 2 or samples.shape[1] != self._channels:
+            raise ArgumentError(f"The data have the shape {samples.shape}, and the filter takes (samples, {self._channels}).")
+        return self._native.apply(samples)
 
     def reset(self) -> None:
         """Forgets what came before, as after a gap."""
@@ -73,6 +80,7 @@ class Filter:
 
 
 def _checked(hertz: float, rate: float) -> float:
+    hertz, rate = checked_number(hertz, "The frequency"), checked_number(rate, "The rate")
     if not 0 < hertz < rate / 2 or not math.isfinite(rate):
         raise ArgumentError(f"{hertz} Hz is not between 0 and half of the rate {rate} Hz.")
     return hertz

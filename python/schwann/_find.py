@@ -1,5 +1,6 @@
 """Searching for streams."""
 
+from ._checked import checked_count, checked_string, checked_timeout
 from ._errors import ArgumentError, TimedOutError
 from ._info import StreamInfo
 from ._schwann import resolve as _resolve
@@ -31,9 +32,13 @@ def resolve(
 
     Raises TimedOutError if no stream was found in time, unless `count` is 0; ArgumentError for a malformed query.
     """
-    if count < 0 or (count == 0 and timeout is None):
+    count, timeout = checked_count(count, "The number of streams"), checked_timeout(timeout)
+    if count == 0 and timeout is None:
         raise ArgumentError("A search needs a count of streams that are enough, or with a count of 0 a timeout.")
     wanted = {"name": name, "type": type, "source_id": source_id, "hostname": hostname}
+    for key, value in {"query": query, **wanted}.items():
+        if value is not None:
+            checked_string(value, f"The argument {key}")
     parts = [f"{key}={_literal(value)}" for key, value in wanted.items() if value is not None]
     parts += [f"({query})"] if query is not None and parts else [query] if query is not None else []
     predicate = " and ".join(parts) or None

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _schwann
 from ._checked import checked_text
-from ._errors import ArgumentError, Error
+from ._errors import ArgumentError, Error, TimedOutError
 
 if TYPE_CHECKING:
     from ._filter import Filter
@@ -225,6 +225,8 @@ class StreamInfo:
             inlet = _schwann.Inlet(self._native, 1, False)
             try:
                 self._native = inlet.full_info(5.0)
+            except TimedOutError:
+                raise silence_of(self, 5.0) from None
             finally:
                 inlet.close()
             self._is_whole = True
@@ -248,6 +250,13 @@ class StreamInfo:
 
     def __hash__(self) -> int:
         return hash(self.uid or id(self))
+
+
+def silence_of(info: StreamInfo, timeout: float | None) -> TimedOutError:
+    """What to say of a stream that was found, and does not answer."""
+    within = "" if timeout is None else f" within {timeout:g} s"
+    what = f"The stream {info.name!r} of {info.hostname or 'an unknown computer'} does not answer{within}"
+    return TimedOutError(f"{what}: its program may have ended; `schwann doctor` looks for the reason.")
 
 
 def described(native: _schwann.Info, channels: Sequence[Channel], metadata: Metadata) -> _schwann.Info:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from . import _schwann
 from ._chunk import Chunk
+from ._checked import checked_number
 from ._errors import ArgumentError, ClosedError, LostError, TimedOutError
 from ._stream import Stream
 from ._waiting import Hub, wait_for_any
@@ -32,6 +33,10 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
     def __init__(self, streams: tuple[Stream, ...], patience: float) -> None:
         if not streams:
             raise ArgumentError("There is nothing to merge: give streams.")
+        for stream in streams:
+            if not isinstance(stream, Stream):
+                raise ArgumentError(f"A merge takes open streams, such as info.open() gives, and not {stream!r}.")
+        patience = checked_number(patience, "The patience of a merge")
         if not patience > 0 or not math.isfinite(patience):
             raise ArgumentError("The patience of a merge is a number of seconds above 0.")
         if any(stream.clock != "local" for stream in streams):

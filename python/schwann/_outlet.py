@@ -8,14 +8,14 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _schwann
-from ._checked import checked_count, checked_text
+from ._checked import checked_count, checked_number, checked_string, checked_text, checked_timeout
 from ._closing import Closing
 from ._errors import ArgumentError
 from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
@@ -75,8 +75,9 @@ class Outlet(Closing):
 
         Raises ArgumentError for arguments that no stream can have.
         """
-        for what, text in (("The name", name), ("The type", type), ("The source id", source_id or "")):
+        for what, text in (("The name", name), ("The type", type), ("The source id", "" if source_id is None else source_id)):
             checked_text(text, what)
+        rate = checked_number(rate, "The rate")
         if isinstance(channels, (int, np.integer)):
             channels = checked_count(channels, "The number of channels")
         table = _channel_table(channels, unit, type)
@@ -85,9 +86,9 @@ class Outlet(Closing):
             raise ArgumentError(f"The rate {rate} is none: give samples per second, or 0 if they come at any time.")
         if count < 1:
             raise ArgumentError("A stream needs at least one channel.")
-        self._format: Format = format or ("string" if type in ("Markers", "Events") else "float32")
+        self._format: Format = _format_of(format, type)
         if source_id is None:
-            source_id = _made_source_id(name, type, str(count), repr(float(rate)), self._format)
+            source_id = _made_source_id(name, type, str(count), repr(rate), self._format)
         chunk, buffer = checked_count(chunk, "A chunk's length"), checked_count(buffer, "The length of the buffer")
         if metadata is not None and not isinstance(metadata, Mapping):
             raise ArgumentError("Metadata are a dict: its keys name what its values say.")
@@ -128,6 +129,8 @@ class Outlet(Closing):
             self._native.push_stamped(rows, _many_times(times, len(rows)), self._later)
 
     def _push_strings(self, data: Any, times: float | ArrayLike | None) -> None:
+        if isinstance(data, np.ndarray) and data.ndim == 0:
+            raise ArgumentError("An array without a dimension is neither a sample nor many: give its value, .item().")
         entries = list(data) if isinstance(data, _ROWS) else [data]
         if not any(isinstance(entry, _ROWS) for entry in entries) and len(entries) == self._channel_count:
             self._native.push_strings([as_text(value) for value in entries], one_time(times), self._later)
@@ -150,14 +153,14 @@ class Outlet(Closing):
 
     def wait_for_consumers(self, count: int = 1, timeout: float | None = None) -> bool:
         """Waits until `count` receivers are connected, and says whether they are."""
-        return self._native.wait_for_consumers(checked_count(count, "The number of receivers"), timeout)
+        return self._native.wait_for_consumers(checked_count(count, "The number of receivers"), checked_timeout(timeout))
 
     def flush(self, timeout: float | None = 5.0) -> None:
         """Sends what waits for a chunk to be full, and waits until the system has taken every sample for every receiver.
 
         Raises TimedOutError; nothing is lost then.
         """
-        self._native.flush(timeout)
+        self._native.flush(checked_timeout(timeout))
 
     @property
     def info(self) -> StreamInfo:
@@ -209,6 +212,10 @@ def _channel_table(channels: int | Sequence[str | Channel], unit: str | Sequence
     """The channels as the description lists them; none if there is nothing to say of them."""
     if isinstance(channels, str):
         raise ArgumentError(f"Channels are a number or a list of labels: [{channels!r}].")
+    if not isinstance(channels, (int, Iterable)):
+        raise ArgumentError(f"Channels are a number, an int, or a list of labels, not {channels!r}.")
+    if not isinstance(unit, Iterable):
+        raise ArgumentError(f"Units are a text or a list with one for each channel, not {unit!r}.")
     if isinstance(channels, int) and not unit:
         return []
     table = [Channel("")] * channels if isinstance(channels, int) else [_channel(one) for one in channels]
@@ -216,6 +223,14 @@ def _channel_table(channels: int | Sequence[str | Channel], unit: str | Sequence
     if len(units) != len(table):
         raise ArgumentError(f"There are {len(table)} channels and {len(units)} units: give one unit, or one for each.")
     return [Channel(one.label, one.unit or own, one.type or kind) for one, own in zip(table, units)]
+
+
+def _format_of(format: Any, kind: str) -> Format:
+    if format is None:
+        return "string" if kind in ("Markers", "Events") else "float32"
+    if not isinstance(format, str) or format not in DTYPES:
+        raise ArgumentError(f"There is no format {format!r}: use one of {', '.join(map(repr, DTYPES))}.")
+    return format  # type: ignore[return-value]
 
 
 def _channel(one: str | Channel) -> Channel:
@@ -276,13 +291,14 @@ values."""
 def as_text(value: Any) -> str:
     """A string as it is, and the JSON of any other value."""
     if isinstance(value, str):
-        return value
+        return checked_string(value, "The marker")
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"The marker is neither a string nor a value that JSON has: {error}.") from None
+    return checked_string(text, "The marker")
 
 
 def one_time(times: float | ArrayLike | None) -> float:
@@ -297,9 +313,13 @@ def one_time(times: float | ArrayLike | None) -> float:
 
 def _as_times(times: float | ArrayLike) -> NDArray[np.float64]:
     try:
-        array = np.asarray(times, np.float64)
+        given = np.asarray(times)
+        # numpy would read texts as numbers.
+        array = given.astype(np.float64, copy=False) if given.dtype.kind in "iuf" or given.size == 0 else None
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"Times are numbers of seconds on local_clock(): {error}.") from None
+    if array is None:
+        raise ArgumentError(f"Times are numbers of seconds on local_clock(), and not {times!r}.")
     # The engine would put other times in their place, as liblsl does.
     if np.any((array == 0.0) | (array == -1.0)):
         raise ArgumentError("0.0 and -1.0 stand for no time in LSL: leave the time out if it is now.")

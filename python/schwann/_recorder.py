@@ -8,6 +8,7 @@ import threading
 from typing import Any, Literal, NamedTuple
 
 from . import _schwann
+from ._checked import checked_number, checked_path, checked_string
 from ._closing import Closing
 from ._errors import ArgumentError
 from ._outlet import as_text, one_time
@@ -72,7 +73,10 @@ class Recorder(Closing):
     def __init__(self, path: str | os.PathLike[str], queries: tuple[str, ...], timeout: float) -> None:
         if not all(isinstance(query, str) for query in queries):
             raise ArgumentError("Queries are texts: a name, type or source id, or a condition such as \"type='EEG'\".")
-        self._path = os.fspath(path)
+        for query in queries:
+            checked_string(query, "A query")
+        timeout = checked_number(timeout, "The timeout")
+        self._path = checked_path(path, "The recording")
         # Creates the file for a moment: the system says in Python's words why it cannot be.
         os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         os.unlink(self._path)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from . import _schwann
 from ._chunk import Chunk
-from ._checked import checked_count
+from ._checked import checked_count, checked_number, checked_timeout
 from ._chunks import Chunks
 from ._closing import Closing
-from ._errors import ArgumentError
+from ._errors import ArgumentError, TimedOutError
 from ._filter import Filter
-from ._info import StreamInfo
+from ._info import StreamInfo, silence_of
 from ._plot import plot
 
 
@@ -79,12 +79,12 @@ class Stream(Closing):
             raise ArgumentError(f"There is no policy {policy!r}: use 'complete' or 'latest'.")
         if clock not in ("local", "sender"):
             raise ArgumentError(f"There is no clock {clock!r}: use 'local' or 'sender'.")
-        if max_lag is not None and (policy != "latest" or not max_lag > 0 or not math.isfinite(max_lag)):
-            raise ArgumentError("max_lag is a number of seconds above 0, and only for the policy 'latest'.")
-        if filters and (info.format == "string" or any(one.channels != info.channel_count for one in filters)):
-            raise ArgumentError(f"Filters take numbers of as many channels as the stream has: {info.channel_count} of {info.format}.")
+        if max_lag is not None and policy != "latest":
+            raise ArgumentError("max_lag is only for the policy 'latest'.")
+        max_lag = _checked_lag(0.1 if max_lag is None else max_lag)
+        timeout = checked_timeout(timeout)
         buffer = checked_count(buffer, "The length of the buffer", 1)
-        self._filters = tuple(filters)
+        self._filters = _checked_filters(filters, info)
         self._info = info
         self._clock: Literal["local", "sender"] = clock
         self._newest: Chunk | None = None
@@ -93,8 +93,11 @@ class Stream(Closing):
         try:
             self._native.set_post_processing((clock == "local") * 1 + dejitter * 2 + monotone * 4)
             if policy == "latest":
-                self._native.set_max_lag(0.1 if max_lag is None else max_lag)
+                self._native.set_max_lag(max_lag)
             self._native.open(timeout)
+        except TimedOutError:
+            self._native.close()
+            raise silence_of(info, timeout) from None
         except BaseException:
             self._native.close()
             raise
@@ -108,6 +111,7 @@ class Stream(Closing):
         """
         if count is not None:
             count = checked_count(count, "The number of samples")
+        timeout = checked_timeout(timeout)
         if self._is_text:
             texts, times = self._native.pull_strings(count, timeout)
             data = np.empty((len(times), self._info.channel_count), object)
@@ -140,9 +144,7 @@ class Stream(Closing):
         if call is None:
             self._native.clear_alarm()
             return
-        if not max_lag > 0 or not math.isfinite(max_lag):
-            raise ArgumentError("max_lag is a number of seconds above 0.")
-        alarms = self._native.set_alarm(max_lag)
+        alarms = self._native.set_alarm(_checked_lag(max_lag))
         threading.Thread(target=_tell, args=(alarms, call), name="schwann-alarm", daemon=True).start()
 
     def _length(self, seconds: float | None, count: int | None) -> int | None:
@@ -150,6 +152,7 @@ class Stream(Closing):
             return None if count is None else checked_count(count, "A chunk's length", 1)
         if count is not None:
             raise ArgumentError("A chunk's length is given in seconds or as a count, not as both.")
+        seconds = checked_number(seconds, "A chunk's length")
         if not self._info.rate or not seconds > 0:
             raise ArgumentError("Chunks of a length in seconds need a stream with a rate and a length above 0: use count.")
         return checked_count(round(min(max(1.0, seconds * self._info.rate), 2.0**31)), "A chunk's length in samples", 1)
@@ -167,7 +170,7 @@ class Stream(Closing):
 
     def clock_offset(self, timeout: float | None = 5.0) -> ClockOffset:
         """How far the sender's clock is from ours. The first call measures for about 0.7 s. Raises TimedOutError, LostError."""
-        offset, round_trip = self._native.clock_offset(timeout)
+        offset, round_trip = self._native.clock_offset(checked_timeout(timeout))
         return ClockOffset(offset, round_trip / 2)
 
     @property
@@ -226,6 +229,23 @@ class Stream(Closing):
 
     def __repr__(self) -> str:
         return f"<Stream {self._info.name}{', closed' if self.closed else ''}>"
+
+
+def _checked_lag(max_lag: float) -> float:
+    lag = checked_number(max_lag, "max_lag")
+    if not lag > 0 or not math.isfinite(lag):
+        raise ArgumentError("max_lag is a number of seconds above 0.")
+    return lag
+
+
+def _checked_filters(filters: Sequence[Filter], info: StreamInfo) -> tuple[Filter, ...]:
+    given = tuple(filters) if isinstance(filters, Iterable) else (None,)
+    checked = tuple(one for one in given if isinstance(one, Filter))
+    if checked != given:
+        raise ArgumentError("filters is a list of schwann.Filter, also if there is only one: filters=[one].")
+    if checked and (info.format == "string" or any(one.channels != info.channel_count for one in checked)):
+        raise ArgumentError(f"Filters take numbers of as many channels as the stream has: {info.channel_count} of {info.format}.")
+    return checked
 
 
 def _tell(alarms: _schwann.Alarms, call: Callable[[Alarm], object]) -> None:

@@ -5,6 +5,7 @@ import datetime
 import inspect
 import pathlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,80 @@ def test_counts_that_are_none_are_refused(connect: Connect) -> None:
         with pytest.raises(schwann.ArgumentError):
             call()
             pytest.fail(inspect.getsource(call))
+
+
+def test_values_of_other_types_are_refused(connect: Connect, tmp_path: pathlib.Path) -> None:
+    outlet, stream = connect("EEG", 2, rate=100.0)
+    words, local = connect("Markers", open={"clock": "local"})
+    low = schwann.Filter.lowpass(10.0, 100.0, 2)
+    make: Any = schwann.Outlet
+    find: Any = schwann.resolve
+    begin: Any = outlet.info.open
+    design: Any = schwann.Filter
+    with schwann.record(tmp_path / "a.xdf", outlet.info.name, timeout=PATIENCE) as recorder:
+        calls: list[Callable[[], object]] = [
+            lambda: make(5),
+            lambda: make("a", 5),
+            lambda: make("a", channels=2.0),
+            lambda: make("a", channels=2, unit=5),
+            lambda: make("a", channels=[schwann.Channel("x", 5)]),  # type: ignore[arg-type]
+            lambda: make("a", rate="5"),
+            lambda: make("a", rate=1j),
+            lambda: make("a", format=np.float32),
+            lambda: make("a", format=[]),
+            lambda: make("a", format=""),
+            lambda: make("a", source_id=5),
+            lambda: make("a", source_id=0),
+            lambda: make("a", chunk=1.5),
+            lambda: words.push("\ud800"),
+            lambda: words.push({"a": "\ud800"}),
+            lambda: words.push(np.array("x")),
+            lambda: outlet.push([1.0, 2.0], "1"),
+            lambda: outlet.push(np.ones((2, 2)), ["1", "2"]),
+            lambda: outlet.push([1.0, 2.0], True),
+            lambda: outlet.wait_for_consumers(1.5),  # type: ignore[arg-type]
+            lambda: outlet.wait_for_consumers(1, "1"),  # type: ignore[arg-type]
+            lambda: outlet.flush("1"),  # type: ignore[arg-type]
+            lambda: find(name=5),
+            lambda: find(5),
+            lambda: find(source_id="\ud800"),
+            lambda: find(count="1"),
+            lambda: find(timeout="1"),
+            lambda: stream.pull(1.5),  # type: ignore[arg-type]
+            lambda: stream.pull(1, "1"),  # type: ignore[arg-type]
+            lambda: stream.chunks(seconds="1"),  # type: ignore[arg-type]
+            lambda: stream.chunks(count=1.5),  # type: ignore[arg-type]
+            lambda: stream.clock_offset("1"),  # type: ignore[arg-type]
+            lambda: begin(policy="latest", max_lag="1"),
+            lambda: begin(filters=low),
+            lambda: begin(filters=[1]),
+            lambda: begin(filters="x"),
+            lambda: begin(timeout="1"),
+            lambda: begin(buffer=1.5),
+            lambda: low(np.zeros((2, 2, 2))),
+            lambda: low([[1.0, 2.0], [3.0]]),  # type: ignore[arg-type]
+            lambda: low([[1.0, 2.0j]]),  # type: ignore[arg-type]
+            lambda: design("x", 2),
+            lambda: design([[1, 0, 0, 1, 0, 0]], 2.0),
+            lambda: design.notch("50", 100.0, 2),
+            lambda: design.notch(50.0, "100", 2),
+            lambda: design.notch(40.0, 100.0, 2, "1"),
+            lambda: schwann.merge(1),  # type: ignore[arg-type]
+            lambda: schwann.merge(local, patience="1"),  # type: ignore[arg-type]
+            lambda: recorder.annotate("\ud800"),
+            lambda: recorder.annotate("x", "1"),  # type: ignore[arg-type]
+            lambda: schwann.record(b"path"),  # type: ignore[arg-type]
+            lambda: schwann.record(5),  # type: ignore[arg-type]
+            lambda: schwann.record(tmp_path / "b.xdf", "\ud800"),
+            lambda: schwann.record(tmp_path / "b.xdf", timeout="1"),  # type: ignore[arg-type]
+        ]
+        for call in calls:
+            with pytest.raises(schwann.ArgumentError) as raised:
+                call()
+                pytest.fail(inspect.getsource(call))
+            assert len(str(raised.value)) > 20, inspect.getsource(call)
+        words.push("\ud83e\udde0".encode("utf-16", "surrogatepass").decode("utf-16"))
+    assert not (tmp_path / "b.xdf").exists()
 
 
 @pytest.mark.parametrize(("channels", "format"), [(1, "int8"), (3, "float32")])
