@@ -93,6 +93,14 @@ def test_a_recording_that_must_be_sealed_says_that_there_is_no_key(tmp_path: pat
     assert not list(tmp_path.glob("*.xdf*"))
 
 
+@pytest.mark.parametrize("query", ["", " \t"])
+def test_an_empty_query_is_refused(tmp_path: pathlib.Path, query: str) -> None:
+    path = tmp_path / "empty.xdf"
+    with schwann.Outlet("Empty") as outlet, pytest.raises(schwann.ArgumentError, match="empty"):
+        schwann.record(path, query, outlet.info.name, timeout=PATIENCE)
+    assert not path.exists()
+
+
 def test_a_file_that_cannot_be_completed_is_closed_all_the_same(tmp_path: pathlib.Path) -> None:
     """The second close does nothing, so that the end of `with` says nothing of its own."""
     code = """
