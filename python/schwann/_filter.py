@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import weakref
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _schwann
 from ._checked import checked_count, checked_number
 from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ._stream import Stream
 
 
 class Filter:
@@ -33,6 +37,7 @@ class Filter:
         channels = checked_count(channels, "The number of channels", 1)
         self._native = _schwann.Filter(rows.tolist(), channels)
         self._channels = channels
+        self._stream: weakref.ref[Stream] | None = None
 
     @property
     def channels(self) -> int:
@@ -73,6 +78,13 @@ class Filter:
         if samples.ndim != 2 or samples.shape[1] != self._channels:
             raise ArgumentError(f"The data have the shape {samples.shape}, and the filter takes (samples, {self._channels}).")
         return self._native.apply(samples)
+
+    def _serve(self, stream: Stream) -> None:
+        """Takes note of the stream that it runs on. Raises ArgumentError if that is another one, which is open."""
+        other = None if self._stream is None else self._stream()
+        if other is not None and not other.closed:
+            raise ArgumentError(f"The filter runs on {other!r}, and remembers its samples: make one filter for each place.")
+        self._stream = weakref.ref(stream)
 
     def reset(self) -> None:
         """Forgets what came before, as after a gap."""

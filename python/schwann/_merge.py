@@ -36,6 +36,8 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
         for stream in streams:
             if not isinstance(stream, Stream):
                 raise ArgumentError(f"A merge takes open streams, such as info.open() gives, and not {stream!r}.")
+        if len(set(map(id, streams))) < len(streams):
+            raise ArgumentError("A stream is there twice, and each sample comes once: give each stream once.")
         patience = checked_number(patience, "The patience of a merge")
         if not patience > 0 or not math.isfinite(patience):
             raise ArgumentError("The patience of a merge is a number of seconds above 0.")
@@ -200,7 +202,7 @@ def merge(*streams: Stream, patience: float = 0.5) -> Merge:
     default. A sample is given out once every stream has newer ones, or when it is `patience` seconds old. So a silent
     stream, such as one of markers, does not hold up the others for longer. The merge ends when all streams are closed.
 
-    Raises ArgumentError for streams on other clocks. Raises LostError once one of them cannot go on, and gives out before what
+    Raises ArgumentError for streams on other clocks, and for one that is given twice. Raises LostError once one of them cannot go on, and gives out before what
     has come from all.
     """
     return Merge(streams, patience)

@@ -71,7 +71,8 @@ class Stream(Closing):
         - `dejitter` smooths the times of a stream with a rate; `monotone` lets them never go back.
         - `buffer`: seconds of samples that are kept between pulls; then the oldest are dropped and count as lost.
         - `recover`: whether a stream whose program went away is waited for; needs a source id.
-        - `filters`: each runs on every chunk that is pulled, in this order; the data are float64 then.
+        - `filters`: each runs on every chunk that is pulled, in this order; the data are float64 then. One that another
+          open stream has is refused.
 
         Raises TimedOutError, LostError, ArgumentError, or UnsealedError with what to do.
         """
@@ -91,6 +92,8 @@ class Stream(Closing):
         self._is_text = info.format == "string"
         self._native = _schwann.Inlet(info._native, buffer, recover)
         try:
+            for one in self._filters:
+                one._serve(self)
             self._native.set_post_processing((clock == "local") * 1 + dejitter * 2 + monotone * 4)
             if policy == "latest":
                 self._native.set_max_lag(max_lag)
@@ -144,6 +147,8 @@ class Stream(Closing):
         if call is None:
             self._native.clear_alarm()
             return
+        if not callable(call):
+            raise ArgumentError(f"on_alarm takes a function to call, or None, and not {call!r}.")
         alarms = self._native.set_alarm(_checked_lag(max_lag))
         threading.Thread(target=_tell, args=(alarms, call), name="schwann-alarm", daemon=True).start()
 

@@ -37,6 +37,8 @@ def test_a_stream_with_a_rate_may_not_be_silent(connect: Connect) -> None:
     outlet.push(1.0)
     stream.pull(1, PATIENCE)
     assert told.get(timeout=PATIENCE).event == "caught up"
+    with pytest.raises(schwann.ArgumentError, match="function"):
+        stream.on_alarm(5)  # type: ignore[arg-type]
     for limit in [0.0, -1.0, float("nan"), float("inf")]:
         with pytest.raises(schwann.ArgumentError):
             stream.on_alarm(told.put, max_lag=limit)

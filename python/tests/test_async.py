@@ -307,6 +307,9 @@ def test_what_cannot_be_merged_is_refused(connect: Connect) -> None:
         schwann.merge()
     with pytest.raises(schwann.ArgumentError, match="patience"):
         schwann.merge(stream, patience=float("nan"))
+    _, local = connect("EEG", 1, open={"clock": "local"})
+    with pytest.raises(schwann.ArgumentError, match="twice"):
+        schwann.merge(local, local)
 
 
 def test_what_happens_to_one_stream_wakes_no_other(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

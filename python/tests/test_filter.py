@@ -50,6 +50,19 @@ def test_a_value_that_is_no_number_does_not_stay() -> None:
     assert np.isfinite(notch(np.ones((3, 2)))).all()
 
 
+def test_a_filter_serves_one_open_stream(connect: Connect) -> None:
+    own = schwann.Filter.lowpass(40.0, 500.0, 1)
+    outlet, stream = connect("EEG", 1, open={"filters": [own]})
+    with pytest.raises(schwann.ArgumentError, match=f"{outlet.info.name}.*one filter for each"):
+        outlet.info.open(filters=[own], timeout=PATIENCE)
+    stream.close()
+    # Twice in one stream, it would take its own output for what came before.
+    with pytest.raises(schwann.ArgumentError, match="one filter for each"):
+        outlet.info.open(filters=[own, own], timeout=PATIENCE)
+    with outlet.info.open(filters=[own], timeout=PATIENCE) as opened:
+        assert not opened.closed
+
+
 def test_other_threads_run_while_it_filters() -> None:
     own, is_over = schwann.Filter(np.repeat([[1.0, 0, 0, 1, 0, 0]], 300, axis=0), 8), threading.Event()
     longest = [0.0]
