@@ -189,7 +189,8 @@ class Recording:
 
         Values in `V`, `mV` and `µV` are converted to volts; others stay as they are. A gap is annotated as `EDGE boundary`.
         Events are texts, and single numbers without a rate, as in `schwann export`. MNE has no place for events before the
-        first sample and after the last: a warning counts them.
+        first sample and after the last: a warning counts them. Where the clock was set back, an event whose time occurs
+        twice is at the first of them.
         """
         mne = _optional("mne")
 
@@ -205,7 +206,7 @@ class Recording:
         left_out = 0
         for other in self.streams:
             if other is not stream and other.is_events:
-                rows = np.interp(other.times, stream.times, np.arange(len(stream)), np.nan, np.nan)
+                rows = _rows_at(other.times, stream.times)
                 marks += [(row / rate, _event_text(values)) for row, values in zip(rows, other.data) if np.isfinite(row)]
                 left_out += int(np.count_nonzero(~np.isfinite(rows)))
         if left_out:
@@ -217,6 +218,18 @@ class Recording:
 
     def __repr__(self) -> str:
         return "\n".join([f"<Recording of {len(self)} streams>", *(f"  {stream!r}" for stream in self.streams), *self.damage])
+
+
+def _rows_at(times: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where each time lies among the rows of a stream with the times `of`; NaN before the first and after the last."""
+    rows = np.full(len(times), np.nan)
+    known = np.flatnonzero(np.isfinite(of))
+    # np.interp needs times that rise. A clock that was set back begins anew; less than a second back is jitter.
+    for part in np.split(known, np.flatnonzero(np.diff(of[known]) < -1.0) + 1):
+        if len(part):
+            found = np.interp(times, np.maximum.accumulate(of[part]), part, np.nan, np.nan)
+            rows = np.where(np.isnan(rows), found, rows)
+    return rows
 
 
 def _event_text(values: NDArray[Any]) -> str:

@@ -213,6 +213,23 @@ def test_mne_and_pandas_get_what_they_need(recording: pathlib.Path) -> None:
     assert isinstance(table, pandas.DataFrame) and list(table.columns) == ["A", "B"] and len(table) == 1200
 
 
+@pytest.mark.parametrize(("back", "event", "row"), [(3.0, 5008.5, 11500), (9.0, 4997.5, 6500), (1000.0, 4007.0, 7000)])
+def test_mne_gets_the_events_after_a_clock_was_set_back(tmp_path: pathlib.Path, back: float, event: float, row: int) -> None:
+    pytest.importorskip("mne")
+    times = 5000.0 + np.arange(12000) / 1000
+    times[6000:] -= back
+    content = b"XDF:" + header(1, "Cap", 1, "float32", 1000, "EEG") + header(2, "Go", 1, "float32", 0, "Markers")
+    for first in range(0, 12000, 200):
+        content += samples(1, times[first : first + 200].tolist(), [struct.pack("<f", first)] * 200)
+    content += samples(2, [5000.5, event, 6000.0], [struct.pack("<f", number) for number in range(3)])
+    path = tmp_path / "back.xdf"
+    path.write_bytes(content)
+    with pytest.warns(UserWarning, match="1 events"):
+        raw = schwann.read_xdf(path).to_mne("Cap")
+    marks = {str(one["description"]): one["onset"] for one in raw.annotations}
+    assert marks == pytest.approx({"0": 0.5, "1": row / 1000, "EDGE boundary": 6.0}, abs=1e-3)
+
+
 def test_damage_costs_what_is_damaged(recording: pathlib.Path) -> None:
     content = bytearray(recording.read_bytes())
     whole = len(schwann.read_xdf(recording)["Cap"])
