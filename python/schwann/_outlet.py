@@ -75,6 +75,7 @@ class Outlet(Closing):
 
         Raises ArgumentError for arguments that no stream can have.
         """
+        super().__init__()
         for what, text in (("The name", name), ("The type", type), ("The source id", "" if source_id is None else source_id)):
             checked_text(text, what)
         rate = checked_number(rate, "The rate")

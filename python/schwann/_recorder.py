@@ -71,6 +71,7 @@ class Recorder(Closing):
     _called = "A recording"
 
     def __init__(self, path: str | os.PathLike[str], queries: tuple[str, ...], timeout: float) -> None:
+        super().__init__()
         if not all(isinstance(query, str) for query in queries):
             raise ArgumentError("Queries are texts: a name, type or source id, or a condition such as \"type='EEG'\".")
         for query in queries:

@@ -76,6 +76,7 @@ class Stream(Closing):
 
         Raises TimedOutError, LostError, ArgumentError, or UnsealedError with what to do.
         """
+        super().__init__()
         if policy not in ("complete", "latest"):
             raise ArgumentError(f"There is no policy {policy!r}: use 'complete' or 'latest'.")
         if clock not in ("local", "sender"):

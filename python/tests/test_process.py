@@ -175,6 +175,25 @@ def test_a_child_of_a_fork_leaves_the_recording_to_its_parent(connect: Connect, 
     assert schwann.read_xdf(tmp_path / "forked.xdf")["Annotations"].data.tolist() == [["parent"]]
 
 
+@pytest.mark.parametrize("ends", ["sys.exit(7)", "with outlet, stream, recorder: sys.exit(7)"])
+def test_a_child_of_a_fork_ends_without_a_word(tmp_path: pathlib.Path, ends: str) -> None:
+    code = f"""
+import os, sys, schwann
+outlet = schwann.Outlet("Parent", source_id="parent")
+stream = outlet.info.open(timeout=30)
+recorder = schwann.record({str(tmp_path / "parent.xdf")!r}, "Parent", timeout=30)
+child = os.fork()
+if child == 0:
+    {ends}
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+with outlet, stream, recorder:
+    outlet.push(1.0)
+    assert stream.pull(1, 30).data.tolist() == [[1.0]]
+"""
+    ended = python(code, "-Wdefault")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_a_second_interpreter_gets_a_clear_error() -> None:
     name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     attempt = "try:\n import schwann\nexcept ImportError as error:\n print(error, flush=True)"
