@@ -267,9 +267,14 @@ impl Conversation {
         } else if self.named.is_none_or(|before| now.duration_since(before) >= NAME_AGAIN) {
             self.named = Some(now);
             let Report { lag, skipped, .. } = report;
-            log::warning!(
-                "{name}: {who} has fallen behind by {lag:.1} s; it skipped {skipped} samples so far"
-            );
+            // One that reads the newest samples alone skips by its own wish, and is not late.
+            if lag < 0.05 {
+                log::verbose!(1, "{name}: {who} skipped {skipped} samples so far");
+            } else {
+                log::warning!(
+                    "{name}: {who} has fallen behind by {lag:.1} s; it skipped {skipped} samples so far"
+                );
+            }
         }
     }
 
