@@ -44,6 +44,7 @@ mod plan;
 mod report;
 mod resample;
 mod signals;
+mod sys;
 mod timing;
 
 use std::path::{Path, PathBuf};

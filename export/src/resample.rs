@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::path::Path;
 
 use roxmltree::{Document, ParsingOptions};
-use schwann_xdf::{Location, Options, StreamHeader, StreamWriter, Values, Writer, patiently};
+use schwann_xdf::{Location, Options, Readers, StreamHeader, StreamWriter, Values, Writer, patiently};
 use tempfile::TempDir;
 
 use crate::Progress;
@@ -20,6 +20,7 @@ use crate::number::put_f64;
 use crate::pass::pass;
 use crate::plan::{Plan, Stream, Wanted};
 use crate::report::Resampled;
+use crate::sys::private_folder;
 use crate::timing::{Stamper, Stretch, Timing};
 use resampler::Resampler;
 
@@ -46,7 +47,7 @@ impl ResampledCopy {
     ) -> Result<Self, ExportError> {
         let stretches = plan.streams.iter().map(even).collect::<Result<Vec<_>, _>>()?;
         let failed = |error| ExportError::Write(folder.to_owned(), error);
-        let place = tempfile::Builder::new().prefix(".schwann-").tempdir_in(folder).map_err(failed)?;
+        let place = private_folder(folder).map_err(failed)?;
         let path = place.path().join(NAME);
         let writer = passing_writer(&path)?;
         let pairs = plan.streams.iter().zip(&stretches);
@@ -67,10 +68,11 @@ impl ResampledCopy {
     }
 }
 
-/// Writes a file that lies there for the length of the export alone.
+/// Writes a file that lies there for the length of the export alone. For its owner alone: the recording may be sealed.
 fn passing_writer(path: &Path) -> Result<Writer, ExportError> {
     let mut options = Options::default();
     options.sync_every = Duration::from_secs(3600);
+    options.readers = Readers::Owner;
     Writer::create(path, options).map_err(|error| ExportError::Library(error.to_string()))
 }
 
