@@ -18,8 +18,13 @@ pub enum ExportError {
     Nothing,
     /// No stream with numbers and a rate is of type EEG, and BIDS has a place for those alone.
     NoEeg,
-    /// No stream has one of the names that were asked for.
-    NoSuchStream(Vec<String>),
+    /// Streams were asked for that are not there.
+    NoSuchStream {
+        /// The names that no stream has, and no type either.
+        missing: Vec<String>,
+        /// The streams' names.
+        there: Vec<String>,
+    },
     /// A stream's gaps are too long to be filled, and the format has none.
     Gaps {
         /// The stream's name.
@@ -57,7 +62,11 @@ impl fmt::Display for ExportError {
                 "no stream with numbers and a rate has the type EEG, which BIDS needs; schwann info shows the types; --to csv, npz, mcap \
                  or nwb takes every stream",
             ),
-            Self::NoSuchStream(there) => write!(out, "no stream has this name or type; found: {}", there.join(", ")),
+            Self::NoSuchStream { missing, there } => {
+                let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+                let missing = missing.join(", ");
+                write!(out, "no stream has the name or type {missing}; the streams are: {there}; name one of them with --stream")
+            }
             Self::Gaps { stream, seconds } => write!(
                 out,
                 "{stream} has gaps of {seconds:.0} s, too long to be filled; --to csv, npz, mcap or nwb keeps them"

@@ -100,7 +100,7 @@ pub struct Options {
     pub format: Format,
     /// The file to write, or the beginning of the names of several; nothing takes the recording's name.
     pub output: Option<PathBuf>,
-    /// Streams whose names or types these are; all if there are none.
+    /// Streams whose names or types these are; all if there are none. A copy of the recording has all in any case.
     pub streams: Vec<String>,
     /// The rate that streams with one get, in hertz; nothing keeps theirs.
     pub resample: Option<f64>,
@@ -126,8 +126,10 @@ pub fn export(
     progress: &mut Progress<'_>,
 ) -> Result<Report, ExportError> {
     let recording = &recording.into();
+    let is_copy = matches!(options.format, Format::Xdf | Format::Xdfz);
     let wanted = Wanted {
-        names: &options.streams,
+        // A copy has all streams, and says so.
+        names: if is_copy { &[] } else { &options.streams },
         ranges: matches!(options.format, Format::Edf | Format::Bdf),
         events: options.format.has_events(),
     };

@@ -81,8 +81,8 @@ struct Learnt {
 #[derive(Default)]
 struct Gathered {
     learnt: BTreeMap<u32, Learnt>,
-    /// Names of streams that are not wanted.
-    others: Vec<String>,
+    /// Names and types of all streams.
+    there: Vec<(String, String)>,
     datetime: String,
     damage_count: usize,
     event_bytes: usize,
@@ -94,10 +94,12 @@ impl Gathered {
             Found::FileHeader { xml } => {
                 self.datetime = root_child_text(xml, "datetime").unwrap_or_default();
             }
-            Found::StreamHeader(header) if wanted.has(header) => {
-                self.learnt.insert(header.id, Learnt::new(header.clone(), wanted));
+            Found::StreamHeader(header) => {
+                self.there.push((header.name.clone(), header.content_type.clone()));
+                if wanted.has(header) {
+                    self.learnt.insert(header.id, Learnt::new(header.clone(), wanted));
+                }
             }
-            Found::StreamHeader(header) => self.others.push(header.name.clone()),
             Found::ClockOffset { stream, collected, offset } => {
                 if let Some(stream) = self.learnt.get_mut(&stream) {
                     stream.offsets.push(ClockOffset { collected, offset });
@@ -134,10 +136,8 @@ impl Plan {
                 shown = done + SHOWN_EVERY_BYTES;
             }
         }
-        let Gathered { learnt, others, datetime, damage_count, .. } = gathered;
-        if learnt.is_empty() && !others.is_empty() {
-            return Err(ExportError::NoSuchStream(others));
-        }
+        let Gathered { learnt, there, datetime, damage_count, .. } = gathered;
+        wanted.check(there)?;
         Ok(Self::of(learnt.into_values(), wanted.events, datetime, damage_count))
     }
 
@@ -193,6 +193,16 @@ impl Wanted<'_> {
     fn has(&self, header: &StreamHeader) -> bool {
         let is = |name: &String| *name == header.name || *name == header.content_type;
         self.names.is_empty() || self.names.iter().any(is)
+    }
+
+    /// Refuses names that are none of these names and types.
+    fn check(&self, there: Vec<(String, String)>) -> Result<(), ExportError> {
+        let is_there = |name: &String| there.iter().any(|(own, kind)| name == own || name == kind);
+        let missing: Vec<_> = self.names.iter().filter(|name| !is_there(name)).cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(ExportError::NoSuchStream { missing, there: there.into_iter().map(|(name, _)| name).collect() })
     }
 }
 

@@ -115,12 +115,16 @@ impl From<To> for Format {
 
 /// Exports the recording and says what was written.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    if arguments.resample.is_some() && matches!(arguments.to, Some(To::Xdf | To::Xdfz)) {
-        return Err(Problem::Failed(String::from(NO_COPY)));
+    let is_copy = matches!(arguments.to, Some(To::Xdf | To::Xdfz));
+    let refused = [("--resample", arguments.resample.is_some()), ("--stream", !arguments.stream.is_empty())];
+    if let Some((name, _)) = refused.iter().find(|(_, is_given)| is_copy && *is_given) {
+        return Err(Problem::Failed(format!(
+            "--to xdf and xdfz copy the recording as it is; leave out {name}, or name another format"
+        )));
     }
     let recording = arguments.opening.location(&arguments.file)?;
     let complaint = super::verify::complaint(&recording)?;
-    let is_certified = arguments.bids.is_none() && !matches!(arguments.to, Some(To::Xdf | To::Xdfz));
+    let is_certified = arguments.bids.is_none() && !is_copy;
     let mut progress = Progress::in_passes("exporting");
     let mut show = |done, all| progress.show(done, all);
     let report = match (&arguments.bids, arguments.to) {
@@ -244,6 +248,5 @@ fn rate(text: &str) -> Result<f64, &'static str> {
     rate.ok_or("a rate from 0.001 to 1000000 hertz")
 }
 
-const NO_COPY: &str = "--to xdf and xdfz copy the recording as it is; --resample needs another format";
 const RATE_MIN: f64 = 1e-3;
 const RATE_MAX: f64 = 1e6;

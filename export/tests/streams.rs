@@ -1,0 +1,70 @@
+//! Which streams are exported, and what their files are called.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+use schwann_export::{ExportError, Format, Options, Report, export};
+use schwann_xdf::{Options as WriterOptions, Writer};
+
+/// A folder with a recording of streams of these names, a second each.
+struct Scratch {
+    folder: PathBuf,
+    recording: PathBuf,
+}
+
+impl Scratch {
+    fn new(test: &str, names: &[&str]) -> Self {
+        let folder = env::temp_dir().join(format!("schwann-streams-{}-{test}", process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let recording = folder.join("session.xdf");
+        write_recording(&recording, names);
+        Self { folder, recording }
+    }
+
+    fn export(&self, format: Format, names: &[&str]) -> Result<Report, ExportError> {
+        let mut options = Options::new(format);
+        options.streams = names.iter().map(|name| (*name).to_owned()).collect();
+        export(&self.recording, &options, &mut |_, _| {})
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn write_recording(path: &Path, names: &[&str]) {
+    let writer = Writer::create(path, WriterOptions::default()).expect("a file");
+    for (number, name) in names.iter().enumerate() {
+        let header = format!(
+            "<?xml version=\"1.0\"?><info><name>{name}</name><type>EEG</type><channel_count>1</channel_count>\
+             <nominal_srate>100</nominal_srate><channel_format>int16</channel_format><desc/></info>"
+        );
+        let stream = writer.add_stream(&header).expect("a stream");
+        let stamps: Vec<_> = (0..100).map(|n| 100.0 + f64::from(n) / 100.0).collect();
+        stream.push(&stamps, &[number as i16; 100]).expect("room");
+    }
+    writer.finish().expect("a whole file");
+}
+
+fn names(report: &Report) -> Vec<&str> {
+    report.files.iter().map(|file| file.stream.as_str()).collect()
+}
+
+#[test]
+fn a_copy_names_every_stream_that_it_has() {
+    let scratch = Scratch::new("copy", &["A", "B"]);
+    let report = scratch.export(Format::Xdf, &["A"]);
+    assert!(matches!(report, Err(ExportError::Write(..))), "beside the recording, it would be the recording");
+    assert_eq!(names(&scratch.export(Format::Xdfz, &["A"]).expect("a recording")), ["A", "B"]);
+}
+
+#[test]
+fn a_name_that_no_stream_has_is_refused() {
+    let scratch = Scratch::new("names", &["A", "B"]);
+    let error = scratch.export(Format::Csv, &["A", "nosuch"]).expect_err("no such stream").to_string();
+    assert!(error.contains("the name or type nosuch; the streams are: A, B"), "{error}");
+    assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1, "and no file is made");
+    assert_eq!(names(&scratch.export(Format::Csv, &["B", "EEG"]).expect("a name and a type")), ["A", "B"]);
+}
