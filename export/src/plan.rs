@@ -150,8 +150,10 @@ impl Plan {
         let (mut streams, mut events) = (Vec::<Stream>::new(), Vec::new());
         for one in learnt {
             let mut stream = one.settle(&mut events);
-            let is_taken = |part: &str| streams.iter().any(|other| other.part == part);
-            if is_taken(&stream.part) {
+            // Some file systems take large and small letters for the same.
+            let is_taken =
+                |part: &str| streams.iter().any(|other| other.part.to_lowercase() == part.to_lowercase());
+            while is_taken(&stream.part) {
                 stream.part = format!("{}-{}", stream.part, stream.header.id);
             }
             streams.push(stream);

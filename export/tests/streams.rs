@@ -68,3 +68,19 @@ fn a_name_that_no_stream_has_is_refused() {
     assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1, "and no file is made");
     assert_eq!(names(&scratch.export(Format::Csv, &["B", "EEG"]).expect("a name and a type")), ["A", "B"]);
 }
+
+#[test]
+fn no_two_streams_have_one_name_of_a_file() {
+    for format in [Format::Csv, Format::Npz, Format::Nwb, Format::Mcap, Format::Edf] {
+        let scratch = Scratch::new(&format!("{format:?}"), &["X-3", "X", "X", "x"]);
+        let report = scratch.export(format, &[]).unwrap_or_else(|error| panic!("{format:?}: {error}"));
+        assert_eq!(names(&report), ["X-3", "X", "X", "x"]);
+        if matches!(format, Format::Csv | Format::Edf) {
+            let mut paths: Vec<_> =
+                report.files.iter().map(|file| file.path.to_string_lossy().to_lowercase()).collect();
+            paths.sort();
+            paths.dedup();
+            assert_eq!(paths.len(), 4, "{paths:?}");
+        }
+    }
+}
