@@ -55,6 +55,13 @@ pub(crate) fn write(
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
     })?;
     for sink in sinks.into_iter().flatten() {
+        if sink.unsaid > 0 {
+            let why = format!(
+                "{} of its values are infinite or no number; the file has 0 there, or what is nearest to it; --to brainvision keeps them",
+                sink.unsaid
+            );
+            report.leave(&sink.stream.header.name, &why);
+        }
         let written = sink.finish()?;
         report.files.push(written);
     }
@@ -113,6 +120,8 @@ struct Sink<'a> {
     filled: usize,
     written: u64,
     value_error: f64,
+    /// Values that are NaN or infinite.
+    unsaid: u64,
 }
 
 impl<'a> Sink<'a> {
@@ -151,6 +160,7 @@ impl<'a> Sink<'a> {
             filled: 0,
             written: 0,
             value_error: 0.0,
+            unsaid: 0,
         })
     }
 
@@ -186,6 +196,7 @@ impl<'a> Sink<'a> {
             let digital = value.map_or(scale.nothing(), |value| {
                 let (digital, error) = scale.digital(value);
                 self.value_error = self.value_error.max(error);
+                self.unsaid += u64::from(!value.is_finite());
                 digital
             });
             let at = (channel * self.blocks.samples + self.filled) * bytes;

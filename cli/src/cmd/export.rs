@@ -34,7 +34,7 @@ recorder's clock. A zero-phase filter keeps frequencies below 0.8 of half the lo
 that half by 80 dB. At a gap, the filter repeats the nearest sample. Gaps stay gaps.
 Whole numbers that fit are exact; what a format rounds is printed. No existing file is replaced.
 
-Exit code 0 if all is in the files, 1 if a stream or some of its events were left out, or the recording is damaged.")]
+Exit code 0 if all is in the files, 1 if a stream or a part of it was left out, or the recording is damaged.")]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["to", "bids"])))]
 pub(crate) struct Arguments {
     /// The recording.
