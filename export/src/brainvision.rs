@@ -29,7 +29,7 @@ pub(crate) fn write(
     let mut sinks = sinks_of_signals(plan, report, |stream, part| Sink::create(stream, part, outputs))?;
     pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
-        sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
+        sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps))
     })?;
     leave_outside(plan, &sinks, report);
     for sink in sinks.into_iter().flatten() {
@@ -61,7 +61,7 @@ pub(crate) fn write_one(
     let mut sink = Sink::create(stream, "", outputs)?;
     pass(recording, progress, |samples| {
         let is_it = samples.stream == stream.header.id;
-        if is_it { sink.take(samples.values, samples.stamps.len()) } else { Ok(()) }
+        if is_it { sink.take(samples.values, samples.stamps) } else { Ok(()) }
     })?;
     sink.finish(plan, outputs)
 }
@@ -122,7 +122,7 @@ impl<'a> Sink<'a> {
         let data = outputs.path(part, "eeg");
         Ok(Self {
             stream,
-            walk: grid.walk(),
+            walk: grid.walk(&stream.clock),
             grid,
             binary: Binary::of(stream.header.format),
             header: outputs.path(part, "vhdr"),
@@ -135,11 +135,11 @@ impl<'a> Sink<'a> {
         })
     }
 
-    fn take(&mut self, values: &Values, count: usize) -> Result<(), ExportError> {
+    fn take(&mut self, values: &Values, stamps: &[f64]) -> Result<(), ExportError> {
         self.bytes.clear();
         self.encode(values)?;
         let row = self.stream.header.channel_count * self.binary.nothing().len();
-        for step in self.walk.steps(count) {
+        for step in self.walk.steps(stamps) {
             match step {
                 Step::Fill(places) => self.fill(places)?,
                 Step::Take(rows) => {
@@ -206,7 +206,7 @@ impl<'a> Sink<'a> {
             rate: self.grid.rate,
             filled: self.grid.filled(),
             padded: 0,
-            time_error: self.grid.time_error,
+            time_error: self.walk.time_error(),
             value_error: self.value_error,
         })
     }

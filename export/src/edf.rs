@@ -52,7 +52,7 @@ pub(crate) fn write(
     })?;
     pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
-        sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
+        sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps))
     })?;
     for sink in sinks.into_iter().flatten() {
         if sink.unsaid > 0 {
@@ -148,7 +148,7 @@ impl<'a> Sink<'a> {
         Ok(Self {
             kind,
             stream,
-            walk: grid.walk(),
+            walk: grid.walk(&stream.clock),
             grid,
             blocks,
             scales,
@@ -164,12 +164,12 @@ impl<'a> Sink<'a> {
         })
     }
 
-    fn take(&mut self, values: &Values, count: usize) -> Result<(), ExportError> {
+    fn take(&mut self, values: &Values, stamps: &[f64]) -> Result<(), ExportError> {
         let mut numbers = core::mem::take(&mut self.numbers);
         numbers.clear();
         put_f64(values, &mut numbers);
         let channels = self.stream.header.channel_count;
-        for step in self.walk.steps(count) {
+        for step in self.walk.steps(stamps) {
             match step {
                 Step::Fill(places) => {
                     for _ in 0..places {
@@ -234,7 +234,7 @@ impl<'a> Sink<'a> {
             rate,
             filled: self.grid.filled(),
             padded,
-            time_error: self.grid.time_error + drift,
+            time_error: self.walk.time_error() + drift,
             value_error: self.value_error,
         })
     }

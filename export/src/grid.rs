@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use schwann_xdf::{ClockMap, is_time};
+
 use crate::error::ExportError;
 use crate::plan::Stream;
 use crate::timing::{Stretch, Timing};
@@ -17,7 +19,7 @@ pub(crate) struct Grid {
     pub(crate) runs: Vec<Run>,
     /// Places in all.
     pub(crate) places: u64,
-    /// The most by which a place's time differs from its sample's, in seconds.
+    /// The most by which a place's time differs from its sample's in its stretch, in seconds.
     pub(crate) time_error: f64,
 }
 
@@ -103,19 +105,23 @@ impl Grid {
         self.gaps().map(|gap| gap.end - gap.start).sum()
     }
 
-    /// Walks along the samples.
-    pub(crate) fn walk(&self) -> Walk {
-        Walk { runs: self.runs.clone(), run: 0, sample: 0, place: 0 }
+    /// Walks along the samples, whose stamps `clock` places.
+    pub(crate) fn walk(&self, clock: &ClockMap) -> Walk {
+        let (grid, clock) = (self.clone(), clock.clone());
+        Walk { grid, clock, run: 0, sample: 0, place: 0, time_error: 0.0 }
     }
 }
 
 /// Walks along the samples of a grid, and says where the gaps are.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    runs: Vec<Run>,
+    grid: Grid,
+    clock: ClockMap,
     run: usize,
     sample: u64,
     place: u64,
+    /// The most by which a place's time differs from its sample's stamp, in seconds, as far as it has come.
+    time_error: f64,
 }
 
 /// What comes next.
@@ -128,11 +134,11 @@ pub(crate) enum Step {
 }
 
 impl Walk {
-    /// What to do with the next `count` samples.
-    pub(crate) fn steps(&mut self, count: usize) -> Vec<Step> {
-        let (mut steps, mut at) = (Vec::new(), 0);
+    /// What to do with the next samples, which have these stamps.
+    pub(crate) fn steps(&mut self, stamps: &[f64]) -> Vec<Step> {
+        let (mut steps, mut at, count) = (Vec::new(), 0, stamps.len());
         while at < count {
-            let Some(run) = self.runs.get(self.run) else { break };
+            let Some(run) = self.grid.runs.get(self.run).copied() else { break };
             if self.place < run.place {
                 steps.push(Step::Fill(run.place - self.place));
                 self.place = run.place;
@@ -144,6 +150,7 @@ impl Walk {
                 continue;
             }
             steps.push(Step::Take(at..at + taken));
+            self.compare(stamps.get(at..at + taken).unwrap_or_default());
             at += taken;
             self.sample += taken as u64;
             self.place += taken as u64;
@@ -152,6 +159,21 @@ impl Walk {
             }
         }
         steps
+    }
+
+    /// Compares stamps with the times of the next places.
+    fn compare(&mut self, stamps: &[f64]) {
+        for (place, stamp) in (self.place..).zip(stamps) {
+            if is_time(*stamp) {
+                let error = (self.grid.time(place) - self.clock.place(*stamp)).abs();
+                self.time_error = self.time_error.max(error);
+            }
+        }
+    }
+
+    /// The most by which a place's time differs from its sample's, in seconds, once all samples are walked along.
+    pub(crate) fn time_error(&self) -> f64 {
+        self.time_error.max(self.grid.time_error)
     }
 }
 
@@ -178,10 +200,17 @@ mod tests {
         assert!(grid.gaps().eq(core::iter::once(100..200)));
         assert_eq!(grid.place(7.004), Some(200));
         assert_eq!((grid.place(4.9), grid.place(9.0)), (None, None));
-        let mut walk = grid.walk();
-        assert_eq!(walk.steps(90), [Step::Take(0..90)]);
-        assert_eq!(walk.steps(60), [Step::Take(0..10), Step::Fill(100), Step::Take(10..60)]);
-        assert_eq!(walk.steps(5), []);
+        let mut walk = grid.walk(&ClockMap::default());
+        let stamps: Vec<_> = (0..100).chain(200..250).map(|n| 5.0 + f64::from(n) / 100.0).collect();
+        assert_eq!(walk.steps(&stamps[..90]), [Step::Take(0..90)]);
+        let next = [&stamps[90..120], &[stamps[120] + 0.007], &stamps[121..]].concat();
+        assert_eq!(walk.steps(&next), [Step::Take(0..10), Step::Fill(100), Step::Take(10..60)]);
+        assert_eq!(walk.steps(&[9.0; 5]), []);
+        assert!(
+            (walk.time_error() - 0.007).abs() < 1e-9,
+            "a stamp counts, not its line: {}",
+            walk.time_error()
+        );
     }
 
     #[test]

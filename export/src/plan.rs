@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use schwann_xdf::{
-    ClockOffset, Event as Found, Format, Location, ReadError, StreamHeader, Values, is_time, root_child_text,
+    ClockMap, ClockOffset, Event as Found, Format, Location, ReadError, StreamHeader, Values, is_time,
+    root_child_text,
 };
 
 use crate::Progress;
@@ -36,6 +37,8 @@ pub(crate) struct Stream {
     pub(crate) part: String,
     pub(crate) samples: u64,
     pub(crate) timing: Timing,
+    /// What places its stamps on the recorder's clock.
+    pub(crate) clock: ClockMap,
     /// Smallest and largest number of each channel, if they were asked for; infinite if there are none.
     pub(crate) ranges: Vec<(f64, f64)>,
     /// Characters of the longest text, and bytes of all.
@@ -253,7 +256,8 @@ impl Learnt {
 
     fn settle(self, events: &mut Vec<Event>) -> Stream {
         let samples = self.learner.count();
-        let timing = self.learner.finish(&self.offsets);
+        let clock = ClockMap::fit(&self.offsets);
+        let timing = self.learner.finish(&clock);
         let mut stamper = timing.stamper();
         let own = self.events.into_iter().flatten().map(|(stamp, text)| Event {
             at: stamper.next(stamp),
@@ -268,6 +272,7 @@ impl Learnt {
             header: self.header,
             samples,
             timing,
+            clock,
             ranges: self.ranges,
             longest_text: self.longest_text,
             text_bytes: self.text_bytes,

@@ -38,7 +38,8 @@ pub struct Written {
     pub filled: u64,
     /// Samples after the last one, where a format has blocks of one size.
     pub padded: u64,
-    /// The most by which a sample's time in the file differs from that on the recorder's clock, in seconds.
+    /// The most by which a sample's time in the file differs from its stamp on the recorder's clock, in seconds. It is 0 where
+    /// each sample has its stamp.
     pub time_error: f64,
     /// The most by which a value in the file differs from the recorded one, in the stream's unit; 0 if all are exact.
     pub value_error: f64,

@@ -1,6 +1,6 @@
 //! When each sample was, on the recorder's clock: the offsets applied, and the stamps of even stretches evened out.
 
-use schwann_xdf::{ANOTHER_CLOCK, ClockMap, ClockOffset, GAP_PERIODS, GAP_SECONDS, StreamHeader, uncrowd};
+use schwann_xdf::{ANOTHER_CLOCK, ClockMap, GAP_PERIODS, GAP_SECONDS, Grid as Steps, StreamHeader, uncrowd};
 
 /// When the samples of a stream were.
 #[derive(Clone, Debug)]
@@ -41,6 +41,9 @@ pub(crate) struct Learner {
     interval: f64,
     /// Seconds that samples of one block are stamped too close together.
     crowded: f64,
+    /// Says whether short steps of whole periods are gaps, once it has all; until then, lines end there.
+    steps: Steps,
+    ends_at_skips: bool,
     done: Vec<Line>,
     line: Line,
     count: u64,
@@ -50,6 +53,8 @@ pub(crate) struct Learner {
 /// The least-squares line through stamps, as far as it has come.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
+    /// Whether it begins after a short step of whole periods, and may be the same line as the one before it.
+    is_after_skip: bool,
     first: u64,
     count: u64,
     base: f64,
@@ -71,6 +76,19 @@ impl Line {
         self.squares += from_x * (x - self.mean_x);
     }
 
+    /// Makes this the line through the stamps of the next one, too.
+    fn join(&mut self, next: &Self) {
+        let (own, others) = (self.count as f64, next.count as f64);
+        let all = own + others;
+        let x = own + next.mean_x - self.mean_x;
+        let y = next.base - self.base + next.mean_y - self.mean_y;
+        self.count += next.count;
+        self.mean_x += x * others / all;
+        self.mean_y += y * others / all;
+        self.products += next.products + x * y * own * others / all;
+        self.squares += next.squares + x * x * own * others / all;
+    }
+
     fn at(&self, place: f64) -> f64 {
         let slope = if self.squares > 0.0 { self.products / self.squares } else { 0.0 };
         self.base + (self.mean_y + slope * (place - self.mean_x))
@@ -86,7 +104,17 @@ impl Learner {
             false => GAP_SECONDS.max(GAP_PERIODS * interval),
         };
         let longest = (interval > 0.0).then_some(longest);
-        Self { longest, interval, crowded: 0.0, done: Vec::new(), line: Line::default(), count: 0, last: 0.0 }
+        Self {
+            longest,
+            interval,
+            crowded: 0.0,
+            steps: Steps::default(),
+            ends_at_skips: true,
+            done: Vec::new(),
+            line: Line::default(),
+            count: 0,
+            last: 0.0,
+        }
     }
 
     pub(crate) fn take(&mut self, stamps: &[f64]) {
@@ -102,20 +130,45 @@ impl Learner {
         let seconds = stamp - self.last;
         let missed = seconds - uncrowd(&mut self.crowded, seconds, self.interval);
         // Written so that a stamp that is no number breaks, too.
-        let goes_on = self.line.count > 0 && missed <= longest && seconds >= -ANOTHER_CLOCK;
-        if !goes_on {
-            if self.line.count > 0 {
-                self.done.push(self.line);
-            }
+        let is_short = self.line.count > 0 && missed <= longest;
+        // Asked of the same steps as `schwann verify` does, so that both find the same gaps.
+        let is_skip = is_short && self.steps.add(seconds, self.interval).is_some();
+        if !is_short || seconds < -ANOTHER_CLOCK {
             self.crowded = 0.0;
-            self.line = Line { first: self.count, base: stamp, ..Line::default() };
-            if self.done.len() > STRETCHES_MAX {
-                self.longest = None;
-            }
+            self.begin(stamp, false);
+        } else if is_skip && self.ends_at_skips {
+            self.begin(stamp, true);
         }
         self.line.take(stamp);
         self.last = stamp;
         self.count += 1;
+    }
+
+    /// Begins another line.
+    fn begin(&mut self, stamp: f64, is_after_skip: bool) {
+        if self.line.count > 0 {
+            self.done.push(self.line);
+        }
+        self.line = Line { is_after_skip, first: self.count, base: stamp, ..Line::default() };
+        if self.done.len() > STRETCHES_MAX {
+            if self.ends_at_skips && self.steps.gap_count() == 0 {
+                self.join_at_skips();
+            }
+            self.ends_at_skips = false;
+            self.longest = self.longest.filter(|_| self.done.len() <= STRETCHES_MAX);
+        }
+    }
+
+    /// Joins what was cut at short steps that are no gaps.
+    fn join_at_skips(&mut self) {
+        let mut joined: Vec<Line> = Vec::new();
+        for line in self.done.drain(..) {
+            match joined.last_mut() {
+                Some(before) if line.is_after_skip => before.join(&line),
+                _ => joined.push(line),
+            }
+        }
+        self.done = joined;
     }
 
     /// How many samples there were.
@@ -123,13 +176,16 @@ impl Learner {
         self.count
     }
 
-    /// The timing, once all offsets are known.
-    pub(crate) fn finish(mut self, offsets: &[ClockOffset]) -> Timing {
-        let mut map = ClockMap::fit(offsets);
+    /// The timing, once it is known how the clock went.
+    pub(crate) fn finish(mut self, clock: &ClockMap) -> Timing {
+        let mut map = clock.clone();
         if self.longest.is_none() || self.count == 0 {
             return Timing::Single(map);
         }
         self.done.push(self.line);
+        if self.steps.gap_count() == 0 {
+            self.join_at_skips();
+        }
         let stretches = self.done.iter().map(|line| {
             let end = line.count.saturating_sub(1) as f64;
             let (first, last) = (line.at(0.0), line.at(end));
@@ -184,6 +240,8 @@ const STRETCHES_MAX: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
+    use schwann_xdf::ClockOffset;
+
     use super::*;
 
     fn header(rate: f64) -> StreamHeader {
@@ -198,7 +256,7 @@ mod tests {
     fn learn(stamps: &[f64], even: &[f64], offset: f64) -> (Vec<(u64, u64)>, f64) {
         let mut learner = Learner::new(&header(100.0));
         stamps.chunks(7).for_each(|some| learner.take(some));
-        let timing = learner.finish(&[ClockOffset { collected: 55.0, offset }]);
+        let timing = learner.finish(&ClockMap::fit(&[ClockOffset { collected: 55.0, offset }]));
         let mut stamper = timing.stamper();
         let errors =
             stamps.iter().zip(even).map(|(stamp, even)| (stamper.next(*stamp) - offset - even).abs());
@@ -233,6 +291,54 @@ mod tests {
             learner.take(&[if n % 2 == 0 { f64::NAN } else { 1e300 }]);
         }
         assert!(learner.done.len() <= STRETCHES_MAX + 1);
-        assert!(matches!(learner.finish(&[]), Timing::Single(_)));
+        assert!(matches!(learner.finish(&ClockMap::default()), Timing::Single(_)));
+    }
+
+    #[test]
+    fn short_steps_are_gaps_if_they_are_those_of_lost_samples() {
+        // Of an exact sender, five of each hundred samples were lost.
+        let kept = (0..2000).filter(|n| n % 100 < 95);
+        let even: Vec<_> = kept.map(|n| 50.0 + f64::from(n) / 100.0).collect();
+        let (stretches, error) = learn(&even, &even, 3.0);
+        assert_eq!((stretches.len(), stretches[1]), (20, (95, 95)));
+        assert!(error < 1e-9, "{error}");
+    }
+
+    #[test]
+    fn short_steps_of_a_sender_that_is_late_are_no_gaps() {
+        let even: Vec<_> = (0..2000).map(|n| 50.0 + f64::from(n) / 100.0).collect();
+        let late = |n: usize| if n % 50 == 49 { 0.02 } else { 0.0 };
+        let stamps: Vec<_> = even.iter().enumerate().map(|(n, at)| at + late(n)).collect();
+        let (stretches, error) = learn(&stamps, &even, 3.0);
+        assert_eq!(stretches, [(0, 2000)]);
+        assert!(error < 2e-3, "{error}");
+    }
+
+    #[test]
+    fn a_line_in_pieces_is_that_of_all_stamps() {
+        let stamps: Vec<_> =
+            (0..90).map(|n| 7.0 + f64::from(n) * 0.01 + f64::from(n * n % 13) * 1e-3).collect();
+        let line = |stamps: &[f64]| {
+            let mut line = Line { base: stamps[0], ..Line::default() };
+            stamps.iter().for_each(|stamp| line.take(*stamp));
+            line
+        };
+        let mut joined = line(&stamps[..20]);
+        joined.join(&line(&stamps[20..21]));
+        joined.join(&line(&stamps[21..]));
+        let whole = line(&stamps);
+        assert!([0.0, 40.0, 89.0].iter().all(|at| (joined.at(*at) - whole.at(*at)).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_sender_that_is_always_late_takes_bounded_memory() {
+        let mut learner = Learner::new(&header(100.0));
+        for n in 0..300_000_u32 {
+            let at = f64::from(n) / 50.0;
+            learner.take(&[at, at + 0.02]);
+        }
+        assert!(learner.done.len() <= STRETCHES_MAX + 1);
+        let Timing::Even(stretches) = learner.finish(&ClockMap::default()) else { panic!("even") };
+        assert_eq!(stretches.len(), 1);
     }
 }

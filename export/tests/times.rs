@@ -1,0 +1,78 @@
+//! What the files say of the times of samples and events.
+
+use std::path::PathBuf;
+use std::{env, fs, process};
+
+use schwann_export::{Format, Options, Report, export};
+use schwann_xdf::{Options as WriterOptions, Survey, Writer};
+
+/// A folder with a recording of a stream at 100 Hz with these stamps, and of markers at those.
+struct Scratch {
+    folder: PathBuf,
+    recording: PathBuf,
+}
+
+impl Scratch {
+    fn new(test: &str, stamps: &[f64], markers: &[f64]) -> Self {
+        let folder = env::temp_dir().join(format!("schwann-times-{}-{test}", process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let recording = folder.join("session.xdf");
+        let header = |name: &str, rate: u32, format: &str| {
+            format!(
+                "<?xml version=\"1.0\"?><info><name>{name}</name><type>{name}</type><channel_count>1</channel_count>\
+                 <nominal_srate>{rate}</nominal_srate><channel_format>{format}</channel_format><desc/></info>"
+            )
+        };
+        let writer = Writer::create(&recording, WriterOptions::default()).expect("a file");
+        let eeg = writer.add_stream(&header("EEG", 100, "int16")).expect("a stream");
+        eeg.push(stamps, &vec![7_i16; stamps.len()]).expect("room");
+        let texts = writer.add_stream(&header("Markers", 0, "string")).expect("a stream");
+        markers.iter().for_each(|at| texts.push_text(&[*at], &["go"]).expect("room"));
+        writer.finish().expect("a whole file");
+        Self { folder, recording }
+    }
+
+    fn export(&self, format: Format) -> Report {
+        export(&self.recording, &Options::new(format), &mut |_, _| {}).expect("a recording")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn even(count: u32) -> impl Iterator<Item = f64> {
+    (0..count).map(|n| 100.0 + f64::from(n) / 100.0)
+}
+
+#[test]
+fn short_gaps_are_those_that_a_survey_finds_and_times_are_right() {
+    let stamps: Vec<_> = even(4000).enumerate().filter(|(n, _)| n % 100 < 95).map(|(_, at)| at).collect();
+    let scratch = Scratch::new("holes", &stamps, &[]);
+    let survey = Survey::of(&scratch.recording, |_, _| {}).expect("a recording");
+    let missing: u64 = survey.streams[0].gaps.iter().map(|gap| gap.missing).sum();
+    for format in [Format::BrainVision, Format::Edf] {
+        let file = &scratch.export(format).files[0];
+        assert_eq!((file.rate, file.filled), (100.0, missing));
+        assert!(file.time_error < 1e-6, "{}", file.time_error);
+    }
+    let table = fs::read_to_string({
+        scratch.export(Format::Csv);
+        scratch.folder.join("session_EEG.csv")
+    });
+    let table = table.expect("a table");
+    let times = table.lines().skip(1).filter_map(|line| line.split(',').next()?.parse::<f64>().ok());
+    assert!(times.zip(&stamps).all(|(time, stamp)| (time - stamp).abs() < 1e-6));
+}
+
+#[test]
+fn the_error_of_times_is_that_of_the_stamp_that_is_furthest_off() {
+    let mut stamps: Vec<_> = even(4000).collect();
+    stamps[1000] += 0.04;
+    let scratch = Scratch::new("late", &stamps, &[101.0]);
+    let report = scratch.export(Format::BrainVision);
+    assert!((report.files[0].time_error - 0.04).abs() < 1e-3, "{report:?}");
+    assert!(report.left.is_empty(), "{report:?}");
+}
