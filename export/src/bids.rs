@@ -108,6 +108,7 @@ fn is_eeg(stream: &Stream) -> bool {
 /// The report, which names the streams that do not become raw data.
 fn report_of(plan: &Plan) -> Report {
     let mut report = Report::of(plan);
+    report.leave_far_events(plan);
     for stream in plan.streams.iter().filter(|stream| !is_eeg(stream) && !stream.is_events()) {
         report.leave(&stream.header.name, "it is not of type EEG; it stays in the source data");
     }
@@ -126,8 +127,7 @@ fn one(
     report: &mut Report,
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
-    let written = brainvision::write_one(recording, plan, stream, outputs, progress)?;
-    report.files.push(written);
+    brainvision::write_one(recording, plan, stream, outputs, report, progress)?;
     let grid = Grid::of(stream)?;
     let beside = |ending: &str| {
         let mut path = name.to_owned();

@@ -33,8 +33,7 @@ pub(crate) fn write(
     })?;
     leave_outside(plan, &sinks, report);
     for sink in sinks.into_iter().flatten() {
-        let written = sink.finish(plan, outputs)?;
-        report.files.push(written);
+        sink.finish(plan, outputs, report)?;
     }
     Ok(())
 }
@@ -56,14 +55,15 @@ pub(crate) fn write_one(
     plan: &Plan,
     stream: &Stream,
     outputs: &mut Outputs,
+    report: &mut Report,
     progress: &mut Progress<'_>,
-) -> Result<Written, ExportError> {
+) -> Result<(), ExportError> {
     let mut sink = Sink::create(stream, "", outputs)?;
     pass(recording, progress, |samples| {
         let is_it = samples.stream == stream.header.id;
         if is_it { sink.take(samples.values, samples.stamps) } else { Ok(()) }
     })?;
-    sink.finish(plan, outputs)
+    sink.finish(plan, outputs, report)
 }
 
 /// How values lie in the file.
@@ -191,7 +191,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    fn finish(mut self, plan: &Plan, outputs: &mut Outputs) -> Result<Written, ExportError> {
+    fn finish(mut self, plan: &Plan, outputs: &mut Outputs, report: &mut Report) -> Result<(), ExportError> {
         self.file.flush().map_err(writing(&self.data))?;
         let mut header = outputs.create(&self.header)?;
         header.write_all(self.header_text().as_bytes()).map_err(writing(&self.header))?;
@@ -199,7 +199,8 @@ impl<'a> Sink<'a> {
         let mut markers = outputs.create(&self.markers)?;
         markers.write_all(self.marker_text(plan).as_bytes()).map_err(writing(&self.markers))?;
         markers.flush().map_err(writing(&self.markers))?;
-        Ok(Written {
+        self.walk.complaint().iter().for_each(|why| report.leave(&self.stream.header.name, why));
+        report.files.push(Written {
             path: self.header,
             stream: self.stream.header.name.clone(),
             samples: self.stream.samples,
@@ -208,7 +209,8 @@ impl<'a> Sink<'a> {
             padded: 0,
             time_error: self.walk.time_error(),
             value_error: self.value_error,
-        })
+        });
+        Ok(())
     }
 
     fn header_text(&self) -> String {

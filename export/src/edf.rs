@@ -55,18 +55,13 @@ pub(crate) fn write(
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps))
     })?;
     for sink in sinks.into_iter().flatten() {
-        if sink.unsaid > 0 {
-            let why = format!(
-                "{} of its values are infinite or no number; the file has 0 there, or what is nearest to it; --to brainvision keeps them",
-                sink.unsaid
-            );
-            report.leave(&sink.stream.header.name, &why);
-        }
+        sink.complaints().for_each(|why| report.leave(&sink.stream.header.name, &why));
         let written = sink.finish()?;
         report.files.push(written);
     }
     let why = |count| format!("the text of {count} of its events is cut to {TEXT_CHARS_MAX} characters");
     report.leave_events(plan, |event| annotation::is_cut(&event.text), why);
+    report.leave_far_events(plan);
     Ok(())
 }
 
@@ -215,6 +210,17 @@ impl<'a> Sink<'a> {
         self.file.write_all(&annotation).map_err(writing(&self.path))?;
         (self.filled, self.written) = (0, self.written + 1);
         Ok(())
+    }
+
+    /// What the file does not hold as it was recorded, once all samples are taken.
+    fn complaints(&self) -> impl Iterator<Item = String> {
+        let unsaid = (self.unsaid > 0).then(|| {
+            format!(
+                "{} of its values are infinite or no number; the file has 0 there, or what is nearest to it; --to brainvision keeps them",
+                self.unsaid
+            )
+        });
+        self.walk.complaint().into_iter().chain(unsaid)
     }
 
     fn finish(mut self) -> Result<Written, ExportError> {

@@ -175,9 +175,25 @@ impl Walk {
     pub(crate) fn time_error(&self) -> f64 {
         self.time_error.max(self.grid.time_error)
     }
+
+    /// Says that samples are too far from their times, if they are.
+    ///
+    /// The stamps themselves may be further off: those of a block are alike, and one that is late is late.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        let limit = OFF_SECONDS.max(1.0 / self.grid.rate);
+        let is_off = self.grid.time_error > limit || self.time_error > limit + LONGEST_BLOCK;
+        let seconds = self.time_error();
+        is_off.then(|| {
+            format!("its samples are up to {seconds:.1} s from their times in the file; its stamps jump; schwann verify says why")
+        })
+    }
 }
 
 const HALF: f64 = 0.5;
+/// Samples further from their times, in seconds, are not where they belong.
+const OFF_SECONDS: f64 = 0.1;
+/// As long is a block, in seconds, whose samples may all have the stamp of one. See [`schwann_xdf::uncrowd`].
+const LONGEST_BLOCK: f64 = 2.0;
 /// So many samples may be put into gaps in any case: an hour of 30 kHz.
 const FILLED_MAX: u64 = 108_000_000;
 const FILLED_FACTOR: u64 = 4;

@@ -57,6 +57,7 @@ pub(crate) fn write(
     })?;
     file.sync_all().map_err(writing(&target))?;
     report.holds(&target, streams);
+    report.leave_far_events(plan);
     Ok(())
 }
 

@@ -111,7 +111,21 @@ impl Report {
         all
     }
 
+    /// Names each stream with events so far from all samples that its clock must be another.
+    pub(crate) fn leave_far_events(&mut self, plan: &Plan) {
+        let spans: Vec<_> = plan.signals().filter_map(|stream| stream.timing.span()).collect();
+        let is_near = |at: f64| spans.iter().any(|(from, to)| at >= from - A_DAY && at <= to + A_DAY);
+        let is_far = |event: &Event| !spans.is_empty() && !is_near(event.at);
+        let why = |count| {
+            format!("{count} of its events are more than a day from all samples; schwann verify says why")
+        };
+        self.leave_events(plan, is_far, why);
+    }
+
     pub(crate) fn leave(&mut self, stream: &str, why: &str) {
         self.left.push(Left { stream: stream.to_owned(), why: why.to_owned() });
     }
 }
+
+/// In seconds. No event of a recording is as far from its samples.
+const A_DAY: f64 = 86_400.0;

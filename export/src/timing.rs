@@ -198,6 +198,13 @@ impl Learner {
 }
 
 impl Timing {
+    /// When the first sample was, and the last; none if each has a time of its own.
+    pub(crate) fn span(&self) -> Option<(f64, f64)> {
+        let Self::Even(stretches) = self else { return None };
+        let first = stretches.iter().map(|stretch| stretch.begin).min_by(f64::total_cmp)?;
+        Some((first, stretches.iter().map(Stretch::last).max_by(f64::total_cmp)?))
+    }
+
     /// Gives out the time of one sample after the other.
     pub(crate) fn stamper(&self) -> Stamper {
         match self {

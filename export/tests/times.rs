@@ -76,3 +76,35 @@ fn the_error_of_times_is_that_of_the_stamp_that_is_furthest_off() {
     assert!((report.files[0].time_error - 0.04).abs() < 1e-3, "{report:?}");
     assert!(report.left.is_empty(), "{report:?}");
 }
+
+#[test]
+fn samples_that_are_moved_by_a_wrong_stamp_are_named() {
+    let mut stamps: Vec<_> = even(4000).collect();
+    stamps[1000] += 3600.0;
+    let scratch = Scratch::new("ahead", &stamps, &[101.0]);
+    for format in [Format::BrainVision, Format::Edf] {
+        let report = scratch.export(format);
+        let why: Vec<_> = report.left.iter().map(|left| left.why.as_str()).collect();
+        assert!(
+            why.len() == 1 && why[0].starts_with("its samples are up to 3600.0 s from their times"),
+            "{why:?}"
+        );
+    }
+}
+
+#[test]
+fn samples_of_a_block_with_one_stamp_are_where_they_belong() {
+    let stamps: Vec<_> = (0..4000).map(|n| 100.0 + f64::from(n / 100)).collect();
+    let report = Scratch::new("blocks", &stamps, &[101.0]).export(Format::BrainVision);
+    assert!(report.left.is_empty() && report.files[0].time_error > 0.4, "{report:?}");
+}
+
+#[test]
+fn events_of_another_clock_are_named() {
+    let scratch = Scratch::new("clock", &even(4000).collect::<Vec<_>>(), &[101.0, 1.7e9, 1.7e9]);
+    for format in [Format::Edf, Format::Nwb] {
+        let report = scratch.export(format);
+        let why: Vec<_> = report.left.iter().map(|left| left.why.as_str()).collect();
+        assert_eq!(why, ["2 of its events are more than a day from all samples; schwann verify says why"]);
+    }
+}
