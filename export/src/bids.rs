@@ -5,7 +5,7 @@
 mod text;
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use schwann_xdf::{Location, Wrapping};
@@ -82,6 +82,7 @@ pub fn bids(
     }
     let (visit, beginning) = entities.visit();
     let folder = root.join(&visit);
+    let whole = beginning.strip_suffix(&format!("_task-{}", entities.task)).unwrap_or(&beginning);
     make_folder(&folder)?;
     let run = entities.run.unwrap_or_else(|| free_run(&folder, &beginning));
     let mut report = report_of(&plan);
@@ -90,7 +91,8 @@ pub fn bids(
         let acquisition = if chosen.len() == 1 { String::new() } else { acquisition(stream) };
         let name = format!("{beginning}{acquisition}_run-{run:03}");
         let mut outputs = Outputs::new(&folder.join(format!("{name}_eeg")), recording.path());
-        one(recording, &plan, stream, &folder.join(name), entities, &mut outputs, &mut report, progress)?;
+        let names = Names { files: folder.join(name), montage: folder.join(format!("{whole}{acquisition}")) };
+        one(recording, &plan, stream, &names, entities, &mut outputs, &mut report, progress)?;
         made.push(outputs);
     }
     let mut source = Outputs::new(root, recording.path());
@@ -115,13 +117,20 @@ fn report_of(plan: &Plan) -> Report {
     report
 }
 
+/// How the names of one stream's files begin.
+struct Names {
+    files: PathBuf,
+    /// Of those that hold for all tasks of the visit.
+    montage: PathBuf,
+}
+
 /// Writes the files of one stream.
 #[expect(clippy::too_many_arguments, reason = "all of them are one thing each")]
 fn one(
     recording: &Location,
     plan: &Plan,
     stream: &Stream,
-    name: &Path,
+    names: &Names,
     entities: &Entities,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -129,38 +138,44 @@ fn one(
 ) -> Result<(), ExportError> {
     brainvision::write_one(recording, plan, stream, outputs, report, progress)?;
     let grid = Grid::of(stream)?;
-    let beside = |ending: &str| {
-        let mut path = name.to_owned();
-        path.as_mut_os_string().push(ending);
-        path
-    };
+    let beside = |ending: &str| with_ending(&names.files, ending);
     put(&beside("_eeg.json"), &text::eeg(stream, &grid, entities), outputs)?;
     put(&beside("_channels.tsv"), &text::channels(stream, &grid), outputs)?;
     put(&beside("_events.tsv"), &text::events(plan, &grid), outputs)?;
     put(&beside("_events.json"), &text::events_description(), outputs)?;
     match stream.channels.iter().any(|channel| channel.location.is_some()) {
-        true => put_montage(stream, name, entities, outputs),
+        true => put_montage(stream, &names.montage, outputs, report),
         false => Ok(()),
     }
 }
 
-/// Writes where the electrodes are. One montage a visit: that of the first recording holds.
+/// Writes where the electrodes are. One montage a visit and acquisition: that of the first recording holds.
 fn put_montage(
     stream: &Stream,
-    name: &Path,
-    entities: &Entities,
+    montage: &Path,
     outputs: &mut Outputs,
+    report: &mut Report,
 ) -> Result<(), ExportError> {
-    let whole = entities.visit().1;
-    let place = |ending: &str| {
-        let visit = whole.strip_suffix(&format!("_task-{}", entities.task)).unwrap_or(&whole);
-        name.with_file_name(format!("{visit}{ending}"))
-    };
-    if place("_electrodes.tsv").exists() {
+    let (path, electrodes) = (with_ending(montage, "_electrodes.tsv"), text::electrodes(stream));
+    if path.exists() {
+        let held = fs::read(&path).map_err(writing(&path))?;
+        if held != electrodes.as_bytes() {
+            let name = path.file_name().unwrap_or_default().display();
+            report.leave(
+                &stream.header.name,
+                &format!("its electrodes are not those of {name}, which stays as it is"),
+            );
+        }
         return Ok(());
     }
-    put(&place("_electrodes.tsv"), &text::electrodes(stream), outputs)?;
-    put(&place("_coordsystem.json"), &text::coordinates(), outputs)
+    put(&path, &electrodes, outputs)?;
+    put(&with_ending(montage, "_coordsystem.json"), &text::coordinates(), outputs)
+}
+
+fn with_ending(beginning: &Path, ending: &str) -> PathBuf {
+    let mut path = beginning.to_owned();
+    path.as_mut_os_string().push(ending);
+    path
 }
 
 fn put(path: &Path, text: &str, outputs: &mut Outputs) -> Result<(), ExportError> {
@@ -215,7 +230,7 @@ fn keep_source(
     let target = folder.join(format!("{name}.{extension}"));
     let mut from = fs::File::open(path).map_err(writing(path))?;
     let mut to = outputs.create_plain(&target)?;
-    std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(writing(&target))
+    io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(writing(&target))
 }
 
 /// Makes the files that describe the dataset, where there are none, and adds the subject.
@@ -233,14 +248,31 @@ fn describe(root: &Path, entities: &Entities) -> Result<(), ExportError> {
         }
     }
     let path = root.join("participants.tsv");
-    let listed = fs::read_to_string(&path).unwrap_or_default();
-    let id = format!("sub-{}", entities.subject);
-    if listed.lines().any(|line| line.split('\t').next() == Some(&id)) {
+    list_subject(&path, &format!("sub-{}", entities.subject)).map_err(writing(&path))
+}
+
+/// Adds a subject to the table of all, if it is not there. The table is others' work, in any coding and with their line ends.
+fn list_subject(table: &Path, id: &str) -> io::Result<()> {
+    let listed = match fs::read(table) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        read => read?,
+    };
+    if listed.split(|byte| *byte == b'\n').any(|line| first_field(line) == id.as_bytes()) {
         return Ok(());
     }
-    let columns = listed.lines().next().map_or(1, |line| line.split('\t').count());
-    let line = format!("{id}{}\n", "\tn/a".repeat(columns.saturating_sub(1)));
-    let heading = if listed.is_empty() { "participant_id\n" } else { "" };
-    let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(writing(&path))?;
-    file.write_all(format!("{heading}{line}").as_bytes()).map_err(writing(&path))
+    let end = if listed.windows(2).any(|pair| pair == b"\r\n") { "\r\n" } else { "\n" };
+    let mut added = String::new();
+    if listed.is_empty() {
+        added = format!("participant_id{end}");
+    } else if !listed.ends_with(b"\n") {
+        added.push_str(end);
+    }
+    let heading = listed.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let others = heading.iter().filter(|byte| **byte == b'\t').count();
+    added.push_str(&format!("{id}{}{end}", "\tn/a".repeat(others)));
+    OpenOptions::new().append(true).create(true).open(table)?.write_all(added.as_bytes())
+}
+
+fn first_field(line: &[u8]) -> &[u8] {
+    line.split(|byte| matches!(byte, b'\t' | b'\r')).next().unwrap_or_default()
 }
