@@ -24,7 +24,7 @@ pub(crate) fn write(
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     if plan.streams.is_empty() {
-        return Err(ExportError::Nothing);
+        return Err(ExportError::Empty);
     }
     let mut sinks = Vec::new();
     for stream in &plan.streams {

@@ -16,6 +16,8 @@ pub enum ExportError {
     Write(PathBuf, io::Error),
     /// No stream of the recording is of a kind that the format holds.
     Nothing,
+    /// The recording has no streams, or none with samples.
+    Empty,
     /// No stream with numbers and a rate is of type EEG, and BIDS has a place for those alone.
     NoEeg,
     /// Streams were asked for that are not there.
@@ -58,6 +60,7 @@ impl fmt::Display for ExportError {
             Self::Nothing => out.write_str(
                 "no stream has numbers and a rate, which this format needs; --to csv, npz, mcap or nwb takes every stream",
             ),
+            Self::Empty => out.write_str("no stream has samples, so there is nothing to export; schwann verify says what the file has"),
             Self::NoEeg => out.write_str(
                 "no stream with numbers and a rate has the type EEG, which BIDS needs; schwann info shows the types; --to csv, npz, mcap \
                  or nwb takes every stream",

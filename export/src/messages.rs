@@ -30,7 +30,7 @@ pub(crate) fn write(
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     if plan.streams.is_empty() {
-        return Err(ExportError::Nothing);
+        return Err(ExportError::Empty);
     }
     let target = outputs.path("", "mcap");
     let failed = |error: McapError| ExportError::Library(format!("{}: {error}", target.display()));

@@ -28,7 +28,7 @@ pub(crate) fn write(
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     if plan.streams.is_empty() {
-        return Err(ExportError::Nothing);
+        return Err(ExportError::Empty);
     }
     if let Some(stream) = plan.streams.iter().find(|stream| has_texts(stream) && is_sparse(stream)) {
         return Err(ExportError::Texts(stream.header.name.clone()));

@@ -37,8 +37,9 @@ pub(crate) fn write(
 ) -> Result<(), ExportError> {
     let streams: Vec<_> = plan.streams.iter().filter(|stream| stream.samples > 0).collect();
     if streams.is_empty() {
-        return Err(ExportError::Nothing);
+        return Err(ExportError::Empty);
     }
+    plan.streams.iter().filter(|stream| stream.samples == 0).for_each(|stream| report.leave_empty(stream));
     let target = outputs.path("", "nwb");
     let mut file = outputs.create_plain(&target)?;
     let mut holes = Holes { file: &mut file, at: 0 };

@@ -122,6 +122,11 @@ impl Report {
         self.leave_events(plan, is_far, why);
     }
 
+    /// Names a stream without samples.
+    pub(crate) fn leave_empty(&mut self, stream: &Stream) {
+        self.leave(&stream.header.name, "it has no samples");
+    }
+
     pub(crate) fn leave(&mut self, stream: &str, why: &str) {
         self.left.push(Left { stream: stream.to_owned(), why: why.to_owned() });
     }

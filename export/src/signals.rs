@@ -8,7 +8,7 @@ use crate::report::Report;
 /// are left out.
 ///
 /// - `make` gets a stream, and what its files' names have of it.
-/// - Errors: [`ExportError::Nothing`] if there is no signal; those of `make`.
+/// - Errors: [`ExportError::Nothing`] or [`ExportError::Empty`] if there is no signal; those of `make`.
 pub(crate) fn sinks_of_signals<'a, S>(
     plan: &'a Plan,
     report: &mut Report,
@@ -16,7 +16,8 @@ pub(crate) fn sinks_of_signals<'a, S>(
 ) -> Result<Vec<Option<S>>, ExportError> {
     let count = plan.signals().count();
     if count == 0 {
-        return Err(ExportError::Nothing);
+        let is_empty = plan.streams.iter().all(|stream| stream.samples == 0);
+        return Err(if is_empty { ExportError::Empty } else { ExportError::Nothing });
     }
     let sink = |stream: &'a Stream| {
         if !stream.is_signal() {
@@ -32,7 +33,7 @@ pub(crate) fn sinks_of_signals<'a, S>(
 /// Says why a stream is in no file of a format that needs a rate.
 fn leave_out(stream: &Stream, report: &mut Report) {
     if stream.samples == 0 {
-        report.leave(&stream.header.name, "it has no samples");
+        report.leave_empty(stream);
     } else if !stream.is_events() {
         report.leave(&stream.header.name, "it has no regular rate; --to csv, npz, mcap or nwb takes it");
     }

@@ -34,6 +34,7 @@ impl Drop for Scratch {
     }
 }
 
+/// Writes streams of these names; one of the name `Empty` has no samples.
 fn write_recording(path: &Path, names: &[&str]) {
     let writer = Writer::create(path, WriterOptions::default()).expect("a file");
     for (number, name) in names.iter().enumerate() {
@@ -42,6 +43,9 @@ fn write_recording(path: &Path, names: &[&str]) {
              <nominal_srate>100</nominal_srate><channel_format>int16</channel_format><desc/></info>"
         );
         let stream = writer.add_stream(&header).expect("a stream");
+        if *name == "Empty" {
+            continue;
+        }
         let stamps: Vec<_> = (0..100).map(|n| 100.0 + f64::from(n) / 100.0).collect();
         stream.push(&stamps, &[number as i16; 100]).expect("room");
     }
@@ -81,6 +85,28 @@ fn no_two_streams_have_one_name_of_a_file() {
             paths.sort();
             paths.dedup();
             assert_eq!(paths.len(), 4, "{paths:?}");
+        }
+    }
+}
+
+#[test]
+fn streams_without_samples_are_named_or_all_there_is() {
+    let scratch = Scratch::new("empty", &["A", "Empty"]);
+    for format in [Format::Nwb, Format::Edf] {
+        let report = scratch.export(format, &[]).expect("a recording");
+        assert_eq!((names(&report), report.left.len()), (vec!["A"], 1), "{report:?}");
+        assert_eq!(
+            (report.left[0].stream.as_str(), report.left[0].why.as_str()),
+            ("Empty", "it has no samples")
+        );
+    }
+    for (test, streams) in [("no-streams", &[][..]), ("no-samples", &["Empty"])] {
+        let scratch = Scratch::new(test, streams);
+        for format in [Format::Csv, Format::Npz, Format::Mcap, Format::Nwb, Format::Edf] {
+            let takes_it = !streams.is_empty() && matches!(format, Format::Csv | Format::Npz | Format::Mcap);
+            let result = scratch.export(format, &[]);
+            assert!(takes_it == result.is_ok(), "{format:?}: {result:?}");
+            assert!(takes_it || matches!(result, Err(ExportError::Empty)), "{format:?}: {result:?}");
         }
     }
 }
