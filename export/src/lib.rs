@@ -47,7 +47,7 @@ mod signals;
 mod sys;
 mod timing;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use bids::{Entities, bids};
 pub use csv::put_csv_field;
@@ -57,7 +57,7 @@ pub use report::{Left, Report, Resampled, Written};
 use schwann_xdf::Location;
 
 use copy::Packing;
-use output::Outputs;
+use output::{Outputs, base, folder_of};
 use plan::{Plan, Wanted};
 use resample::ResampledCopy;
 
@@ -98,7 +98,8 @@ impl Format {
 pub struct Options {
     /// The format.
     pub format: Format,
-    /// The file to write, or the beginning of the names of several; nothing takes the recording's name.
+    /// The file to write, the beginning of the names of several, or a folder that exists for files with the recording's name.
+    /// Nothing is beside the recording.
     pub output: Option<PathBuf>,
     /// Streams whose names or types these are; all if there are none. A copy of the recording has all in any case.
     pub streams: Vec<String>,
@@ -134,7 +135,7 @@ pub fn export(
         events: options.format.has_events(),
     };
     let plan = Plan::make(recording, &wanted, progress)?;
-    let base = options.output.clone().unwrap_or_else(|| stem(recording.path()));
+    let base = base(options.output.as_deref(), recording.path());
     let mut outputs = Outputs::new(&base, recording.path());
     let mut report = Report::of(&plan);
     let copy = options
@@ -167,15 +168,4 @@ fn write(
         Format::Xdf => copy::write(Packing::None, recording, plan, outputs, report, progress),
         Format::Xdfz => copy::write(Packing::Gzip, recording, plan, outputs, report, progress),
     }
-}
-
-/// Where files beginning with this path lie.
-fn folder_of(base: &Path) -> &Path {
-    base.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// The path without what says of which kind the file is.
-fn stem(path: &Path) -> PathBuf {
-    let is_sealed = path.extension().is_some_and(|extension| extension == "age");
-    if is_sealed { path.with_extension("").with_extension("") } else { path.with_extension("") }
 }

@@ -17,6 +17,27 @@ pub(crate) struct Outputs {
     kept: bool,
 }
 
+/// How the names of the files begin. In a folder that exists they have the recording's name.
+pub(crate) fn base(output: Option<&Path>, recording: &Path) -> PathBuf {
+    let own = stem(recording);
+    match output {
+        None => own,
+        Some(folder) if folder.is_dir() => folder.join(own.file_name().unwrap_or_default()),
+        Some(name) => name.to_owned(),
+    }
+}
+
+/// Where files beginning with this path lie.
+pub(crate) fn folder_of(base: &Path) -> &Path {
+    base.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path without what says of which kind the file is.
+fn stem(path: &Path) -> PathBuf {
+    let is_sealed = path.extension().is_some_and(|extension| extension == "age");
+    if is_sealed { path.with_extension("").with_extension("") } else { path.with_extension("") }
+}
+
 impl Outputs {
     /// Files whose names begin with `base`, as private as `source`.
     pub(crate) fn new(base: &Path, source: &Path) -> Self {

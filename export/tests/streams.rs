@@ -90,6 +90,23 @@ fn no_two_streams_have_one_name_of_a_file() {
 }
 
 #[test]
+fn a_folder_that_exists_gets_files_with_the_name_of_the_recording() {
+    let scratch = Scratch::new("folder", &["A"]);
+    let folder = scratch.folder.join("results");
+    fs::create_dir_all(&folder).expect("a folder");
+    for (format, folder) in [(Format::Edf, folder.clone()), (Format::Csv, folder.join(""))] {
+        let mut options = Options::new(format);
+        options.output = Some(folder);
+        options.resample = Some(50.0);
+        export(&scratch.recording, &options, &mut |_, _| {}).expect("a recording");
+    }
+    let names = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["session.csv", "session.edf"]);
+}
+
+#[test]
 fn streams_without_samples_are_named_or_all_there_is() {
     let scratch = Scratch::new("empty", &["A", "Empty"]);
     for format in [Format::Nwb, Format::Edf] {

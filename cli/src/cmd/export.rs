@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// The format.
     #[arg(long, value_name = "FORMAT")]
     to: Option<To>,
-    /// The file to write; by default beside the recording.
+    /// The file to write, or a folder that exists; by default beside the recording.
     #[arg(short, long, value_name = "FILE", conflicts_with = "bids")]
     output: Option<PathBuf>,
     /// Export only streams with this name or type.
