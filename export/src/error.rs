@@ -38,6 +38,8 @@ pub enum ExportError {
     Stamps(String),
     /// A stream's stamps stand still, go back or jump all the time, and it shall have another rate.
     NoRate(String),
+    /// At the rate that streams shall have, in hertz, none has a sample.
+    TooSlow(f64),
     /// A channel's values are beyond what the format holds.
     Range(String),
     /// Texts of one stream differ too much in length for an array.
@@ -82,6 +84,10 @@ impl fmt::Display for ExportError {
                 out,
                 "the stamps of {stream} stand still, go back or jump, so there is no rate to resample from; leave out --resample, \
                  or name the other streams with --stream"
+            ),
+            Self::TooSlow(rate) => write!(
+                out,
+                "at {rate} Hz no stream has a sample left, as all are shorter than its period; name a higher rate with --resample"
             ),
             Self::Range(channel) => {
                 write!(out, "the values of {channel} are beyond what this format holds; --to nwb, npz or csv takes them")

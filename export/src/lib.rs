@@ -143,7 +143,9 @@ pub fn export(
         .map(|rate| ResampledCopy::make(recording, &plan, rate, &wanted, folder_of(&base), progress));
     let copy = copy.transpose()?;
     let (recording, plan) = copy.as_ref().map_or((recording, &plan), |copy| (&copy.location, &copy.plan));
-    report.resampled = copy.as_ref().map_or_else(Vec::new, |copy| copy.resampled.clone());
+    if let Some(copy) = &copy {
+        copy.tell(&mut report);
+    }
     write(options.format, recording, plan, &mut outputs, &mut report, progress)?;
     report.made = outputs.keep().to_vec();
     Ok(report)

@@ -19,7 +19,7 @@ use crate::error::ExportError;
 use crate::number::put_f64;
 use crate::pass::pass;
 use crate::plan::{Plan, Stream, Wanted};
-use crate::report::Resampled;
+use crate::report::{Report, Resampled};
 use crate::sys::private_folder;
 use crate::timing::{Stamper, Stretch, Timing};
 use resampler::Resampler;
@@ -31,6 +31,8 @@ pub(crate) struct ResampledCopy {
     pub(crate) plan: Plan,
     /// What was done to which stream.
     pub(crate) resampled: Vec<Resampled>,
+    /// Names of streams that have no samples at the rate, and are not in the plan.
+    pub(crate) emptied: Vec<String>,
 }
 
 impl ResampledCopy {
@@ -59,12 +61,30 @@ impl ResampledCopy {
         })?;
         drop(tracks);
         writer.finish().map_err(not_kept)?;
-        let pairs = plan.streams.iter().zip(stretches);
-        let resampled = pairs.filter_map(|(stream, stretches)| resampled(stream, stretches?, rate)).collect();
         let location = Location::from(path);
-        let copied = Plan::make(&location, &Wanted { names: &[], ..*wanted }, progress)?;
+        let mut copied = Plan::make(&location, &Wanted { names: &[], ..*wanted }, progress)?;
+        let is_emptied = |copy: &Stream| copy.samples == 0 && had_samples(plan, copy.header.id);
+        let emptied: Vec<_> = copied.streams.extract_if(.., |copy| is_emptied(copy)).collect();
+        if !emptied.is_empty() && copied.signals().next().is_none() {
+            return Err(ExportError::TooSlow(rate));
+        }
+        let pairs =
+            plan.streams.iter().zip(stretches).filter(|(stream, _)| copied.index(stream.header.id).is_some());
+        let resampled = pairs.filter_map(|(stream, stretches)| resampled(stream, stretches?, rate)).collect();
+        let emptied = emptied.into_iter().map(|stream| stream.header.name).collect();
         let plan = Plan { datetime: plan.datetime.clone(), ..copied };
-        Ok(Self { _folder: place, location, plan, resampled })
+        Ok(Self { _folder: place, location, plan, resampled, emptied })
+    }
+
+    /// Puts into the report what was done to streams, and which are gone.
+    pub(crate) fn tell(&self, report: &mut Report) {
+        report.resampled.clone_from(&self.resampled);
+        for stream in &self.emptied {
+            report.leave(
+                stream,
+                "it is so short that it has no sample at this rate; --resample with a higher one keeps it",
+            );
+        }
     }
 }
 
@@ -74,6 +94,10 @@ fn passing_writer(path: &Path) -> Result<Writer, ExportError> {
     options.sync_every = Duration::from_secs(3600);
     options.readers = Readers::Owner;
     Writer::create(path, options).map_err(|error| ExportError::Library(error.to_string()))
+}
+
+fn had_samples(plan: &Plan, id: u32) -> bool {
+    plan.index(id).and_then(|at| plan.streams.get(at)).is_some_and(|stream| stream.samples > 0)
 }
 
 /// The stretches of a stream that is resampled; none of one that keeps its samples.

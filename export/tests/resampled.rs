@@ -1,22 +1,54 @@
 //! What lies on the disk while streams are resampled.
-#![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-use schwann_export::{Format, Options, export};
+use schwann_export::{ExportError, Format, Options, export};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
-fn write_recording(path: &Path) {
-    let header = "<?xml version=\"1.0\"?><info><name>Amp</name><type>EEG</type><channel_count>1</channel_count>\
-                  <nominal_srate>100</nominal_srate><channel_format>int16</channel_format><desc/></info>";
+/// Writes streams at 100 Hz that begin then and have so many samples.
+fn write_recording(path: &Path, streams: &[(f64, u32)]) {
     let writer = Writer::create(path, WriterOptions::default()).expect("a file");
-    let stream = writer.add_stream(header).expect("a stream");
-    let stamps: Vec<_> = (0..1000).map(|n| 100.0 + f64::from(n) / 100.0).collect();
-    stream.push(&stamps, &[7_i16; 1000]).expect("room");
+    for (begin, count) in streams {
+        let header = format!(
+            "<?xml version=\"1.0\"?><info><name>Amp {count}</name><type>EEG</type><channel_count>1</channel_count>\
+             <nominal_srate>100</nominal_srate><channel_format>int16</channel_format><desc/></info>"
+        );
+        let stream = writer.add_stream(&header).expect("a stream");
+        let stamps: Vec<_> = (0..*count).map(|n| begin + f64::from(n) / 100.0).collect();
+        stream.push(&stamps, &vec![7_i16; stamps.len()]).expect("room");
+    }
     writer.finish().expect("a whole file");
 }
 
+struct Scratch {
+    folder: PathBuf,
+    recording: PathBuf,
+}
+
+impl Scratch {
+    fn new(test: &str, streams: &[(f64, u32)]) -> Self {
+        let folder = env::temp_dir().join(format!("schwann-resampled-{}-{test}", process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let recording = folder.join("session.xdf");
+        write_recording(&recording, streams);
+        Self { folder, recording }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn at(format: Format, rate: f64) -> Options {
+    let mut options = Options::new(format);
+    options.resample = Some(rate);
+    options
+}
+
+#[cfg(unix)]
 fn hidden(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").filter_map(|entry| Some(entry.ok()?.path()));
     entries
@@ -28,22 +60,38 @@ fn hidden(folder: &Path) -> Vec<PathBuf> {
 fn streams_on_their_way_are_for_their_owner_alone_and_go() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let folder = env::temp_dir().join(format!("schwann-resampled-{}", process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
-    let recording = folder.join("session.xdf");
-    write_recording(&recording);
-    let mut options = Options::new(Format::Csv);
-    options.resample = Some(50.0);
+    let scratch = Scratch::new("private", &[(100.0, 1000)]);
     let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     let mut seen = Vec::new();
-    export(&recording, &options, &mut |_, _| {
-        for place in hidden(&folder) {
+    export(&scratch.recording, &at(Format::Csv, 50.0), &mut |_, _| {
+        for place in hidden(&scratch.folder) {
             let files = fs::read_dir(&place).expect("a folder").filter_map(|entry| Some(entry.ok()?.path()));
             seen.extend(files.map(|file| (mode(&place), mode(&file))));
         }
     })
     .expect("a recording");
     assert!(!seen.is_empty() && seen.iter().all(|modes| *modes == (0o700, 0o600)), "{seen:?}");
-    assert_eq!(hidden(&folder), Vec::<PathBuf>::new());
-    fs::remove_dir_all(&folder).expect("it was there");
+    assert_eq!(hidden(&scratch.folder), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn streams_that_are_shorter_than_a_period_are_named() {
+    let scratch = Scratch::new("short", &[(100.0, 1000), (100.3, 10)]);
+    for format in [Format::Csv, Format::Edf, Format::Nwb] {
+        let report = export(&scratch.recording, &at(format, 2.0), &mut |_, _| {}).expect("a recording");
+        let (there, gone): (Vec<_>, Vec<_>) = (
+            report.files.iter().map(|file| file.stream.as_str()).collect(),
+            report.left.iter().map(|left| left.stream.as_str()).collect(),
+        );
+        assert_eq!((there, gone), (vec!["Amp 1000"], vec!["Amp 10"]), "{report:?}");
+        assert_eq!(report.resampled.len(), 1);
+    }
+}
+
+#[test]
+fn a_rate_at_which_no_stream_has_samples_is_refused() {
+    let scratch = Scratch::new("none", &[(100.3, 10)]);
+    let refused = export(&scratch.recording, &at(Format::Csv, 2.0), &mut |_, _| {});
+    assert!(matches!(refused, Err(ExportError::TooSlow(2.0))), "{refused:?}");
+    assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1);
 }
