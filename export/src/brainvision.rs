@@ -172,6 +172,9 @@ impl<'a> Sink<'a> {
                 put_f64(values, &mut self.numbers);
                 for number in &self.numbers {
                     let narrow = *number as f32;
+                    if number.is_finite() && !narrow.is_finite() {
+                        return Err(ExportError::Range(self.stream.header.name.clone()));
+                    }
                     let error = (f64::from(narrow) - number).abs();
                     if number.is_finite() && error > self.value_error {
                         self.value_error = error;

@@ -56,3 +56,11 @@ fn values_that_are_no_number_are_counted_where_a_format_has_none() {
     }
     assert!(scratch.export(Format::BrainVision).expect("a recording").left.is_empty());
 }
+
+#[test]
+fn numbers_beyond_what_a_format_holds_are_refused() {
+    let scratch = Scratch::new("large", &["A"], &[1.0, -1e39, 2.0]);
+    let refused = scratch.export(Format::BrainVision);
+    assert!(matches!(refused, Err(ExportError::Range(_))), "{refused:?}");
+    assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1, "and no file is left");
+}
