@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use schwann_xdf::{Format, Location, Values};
 
 use crate::Progress;
+use crate::channel::{changed_count, written_labels};
 use crate::error::{ExportError, writing};
 use crate::grid::{Grid, Step, Walk};
 use crate::number::{put_bytes, put_f64};
@@ -107,6 +108,7 @@ struct Sink<'a> {
     grid: Grid,
     walk: Walk,
     binary: Binary,
+    labels: Vec<String>,
     header: PathBuf,
     markers: PathBuf,
     data: PathBuf,
@@ -125,6 +127,7 @@ impl<'a> Sink<'a> {
             walk: grid.walk(&stream.clock),
             grid,
             binary: Binary::of(stream.header.format),
+            labels: labels(stream),
             header: outputs.path(part, "vhdr"),
             markers: outputs.path(part, "vmrk"),
             file: outputs.create(&data)?,
@@ -212,6 +215,7 @@ impl<'a> Sink<'a> {
             padded: 0,
             time_error: self.walk.time_error(),
             value_error: self.value_error,
+            changed_labels: changed_count(&self.stream.channels, &self.labels),
         });
         Ok(())
     }
@@ -226,10 +230,10 @@ impl<'a> Sink<'a> {
              BinaryFormat={}\n\n[Channel Infos]\n; Name, reference, resolution, unit\n",
             self.binary.name()
         );
-        for (number, channel) in (1..).zip(&self.stream.channels) {
+        for ((number, channel), label) in (1..).zip(&self.stream.channels).zip(&self.labels) {
             // Readers take no unit at all for microvolts.
             let unit = if channel.unit.is_empty() { "n/a" } else { channel.unit.as_str() };
-            text.push_str(&format!("Ch{number}={},,1,{}\n", plain(&channel.label), plain(unit)));
+            text.push_str(&format!("Ch{number}={},,1,{}\n", plain(label), plain(unit)));
         }
         text
     }
@@ -255,14 +259,22 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// The labels of channels, as the header has them but for what stands for commas.
+pub(crate) fn labels(stream: &Stream) -> Vec<String> {
+    written_labels(&stream.channels, usize::MAX, "", one_line)
+}
+
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Text as an entry can hold it: commas are escaped, and it has one line.
 fn plain(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text.trim().replace(',', "\\1")
+    one_line(text).trim().replace(',', "\\1")
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The date of a recording as markers have it: year to microsecond, 20 digits; nothing if there is none.

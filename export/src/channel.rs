@@ -1,5 +1,7 @@
 //! What a stream's description says of its channels, and names that every file system takes.
 
+use std::collections::BTreeSet;
+
 use roxmltree::{Document, Node, ParsingOptions};
 use schwann_xdf::StreamHeader;
 
@@ -35,8 +37,31 @@ pub(crate) fn channels(header: &StreamHeader) -> Vec<Channel> {
             channel.label = format!("Ch{}", at + 1);
         }
     }
-    make_unique(&mut channels);
+    let labels = unique(channels.iter().map(|channel| channel.label.clone()), usize::MAX, "");
+    channels.iter_mut().zip(labels).for_each(|(channel, label)| channel.label = label);
     channels
+}
+
+/// The labels as a format writes them, no two alike.
+///
+/// - `plain` makes of a label what the format can hold, up to `longest` characters. It has no label that is `taken`.
+pub(crate) fn written_labels(
+    channels: &[Channel],
+    longest: usize,
+    taken: &str,
+    plain: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let labels = (1..).zip(channels).map(|(number, channel)| {
+        let cut: String = plain(&channel.label).chars().take(longest).collect();
+        let text = cut.trim();
+        if text.is_empty() { format!("Ch{number}") } else { text.to_owned() }
+    });
+    unique(labels, longest, taken)
+}
+
+/// How many labels are written in another way.
+pub(crate) fn changed_count(channels: &[Channel], written: &[String]) -> u64 {
+    channels.iter().zip(written).filter(|(channel, label)| channel.label != **label).count() as u64
 }
 
 /// What the description of a stream says at each of these paths below `desc`; none where it says nothing.
@@ -69,15 +94,21 @@ fn channel(node: Node<'_, '_>) -> Channel {
     }
 }
 
-/// Files name channels, so no two may have one label.
-fn make_unique(channels: &mut [Channel]) {
-    let mut seen = std::collections::BTreeSet::new();
-    for (at, channel) in channels.iter_mut().enumerate() {
-        if !seen.insert(channel.label.clone()) {
-            channel.label = format!("{}-{}", channel.label, at + 1);
-            seen.insert(channel.label.clone());
-        }
-    }
+/// Files name channels, so no two may have one label: the later one gets a number at its end.
+fn unique(labels: impl Iterator<Item = String>, longest: usize, taken: &str) -> Vec<String> {
+    let mut seen = BTreeSet::from([taken.to_owned()]);
+    let other = |(number, label): (usize, String)| {
+        let numbered = (number..).map(|number| {
+            let end = format!("-{number}");
+            let kept: String = label.chars().take(longest.saturating_sub(end.len())).collect();
+            kept + &end
+        });
+        let found = core::iter::once(label.clone()).chain(numbered).find(|label| !seen.contains(label));
+        let own = found.unwrap_or_default();
+        seen.insert(own.clone());
+        own
+    };
+    (1..).zip(labels).map(other).collect()
 }
 
 /// The unit as formats write it.
@@ -126,6 +157,20 @@ mod tests {
         let labels: Vec<_> = found.iter().map(|channel| channel.label.as_str()).collect();
         assert_eq!(labels, ["Cz", "Cz-2", "Ch3"]);
         assert_eq!((found[0].unit.as_str(), found[0].location), ("µV", Some([0.0, 1.5, 9.0])));
+    }
+
+    fn labelled(labels: &[&str]) -> Vec<Channel> {
+        labels.iter().map(|label| Channel { label: (*label).to_owned(), ..Channel::default() }).collect()
+    }
+
+    #[test]
+    fn labels_that_a_format_cuts_still_differ() {
+        let channels = labelled(&["Amplifier 1 left", "Amplifier 1 right", "A-3", "A", "A", "\t", "Status"]);
+        let written = written_labels(&channels, 11, "Status", |label| label.replace('\t', " "));
+        assert_eq!(written, ["Amplifier 1", "Amplifier-2", "A-3", "A", "A-5", "Ch6", "Status-7"]);
+        assert_eq!(changed_count(&channels, &written), 5);
+        let labels = unique(["A-3", "A", "A"].map(str::to_owned).into_iter(), usize::MAX, "");
+        assert_eq!(labels, ["A-3", "A", "A-4"]);
     }
 
     #[test]

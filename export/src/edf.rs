@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use schwann_xdf::{Location, Values};
 
 use crate::Progress;
+use crate::channel::{changed_count, written_labels};
 use crate::error::{ExportError, writing};
 use crate::grid::{Grid, Step, Walk};
 use crate::number::put_f64;
@@ -24,7 +25,7 @@ use crate::plan::{Plan, Stream};
 use crate::report::{Report, Written};
 use crate::signals::sinks_of_signals;
 use annotation::{Annotations, TEXT_CHARS_MAX};
-use header::header;
+use header::{LABEL_CHARS_MAX, ascii, header};
 use scale::{Scale, short};
 
 /// One of the two formats.
@@ -108,6 +109,7 @@ struct Sink<'a> {
     walk: Walk,
     blocks: Blocks,
     scales: Vec<Scale>,
+    labels: Vec<String>,
     annotations: Annotations,
     path: PathBuf,
     file: BufWriter<File>,
@@ -131,6 +133,10 @@ impl<'a> Sink<'a> {
     ) -> Result<Self, ExportError> {
         let grid = Grid::of(stream)?;
         let channels = stream.header.channel_count;
+        if channels > CHANNELS_MAX {
+            let stream = stream.header.name.clone();
+            return Err(ExportError::Channels { stream, count: channels, most: CHANNELS_MAX });
+        }
         let blocks = Blocks::of(&grid, channels, kind.value_bytes);
         let mut scales = Vec::with_capacity(channels);
         for (range, channel) in stream.ranges.iter().zip(&stream.channels) {
@@ -139,7 +145,8 @@ impl<'a> Sink<'a> {
         }
         let annotations = Annotations::lay_out(plan, &grid, &blocks, kind.value_bytes);
         let mut file = outputs.create(&path)?;
-        let header = header(kind, stream, plan, &blocks, &scales, &annotations);
+        let labels = written_labels(&stream.channels, LABEL_CHARS_MAX, kind.annotations, ascii);
+        let header = header(kind, stream, plan, &blocks, &scales, &labels, &annotations);
         file.write_all(&header).map_err(writing(&path))?;
         let block = vec![0; blocks.samples * channels * kind.value_bytes];
         Ok(Self {
@@ -149,6 +156,7 @@ impl<'a> Sink<'a> {
             grid,
             blocks,
             scales,
+            labels,
             annotations,
             path,
             file,
@@ -244,6 +252,7 @@ impl<'a> Sink<'a> {
             padded,
             time_error: self.walk.time_error() + drift,
             value_error: self.value_error,
+            changed_labels: changed_count(&self.stream.channels, &self.labels),
         })
     }
 }
@@ -268,6 +277,8 @@ pub(crate) const BDF: Kind = Kind {
     most: 8_388_607,
 };
 
+/// The header counts channels in four characters, and events have one.
+const CHANNELS_MAX: usize = 9_998;
 /// Readers take a block into memory at once.
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 const BLOCK_SECONDS_MAX: f64 = 9.99;

@@ -38,6 +38,15 @@ pub enum ExportError {
     Stamps(String),
     /// A stream's stamps stand still, go back or jump all the time, and it shall have another rate.
     NoRate(String),
+    /// A stream has more channels than the format counts.
+    Channels {
+        /// The stream's name.
+        stream: String,
+        /// Its channels.
+        count: usize,
+        /// As many fit.
+        most: usize,
+    },
     /// At the rate that streams shall have, in hertz, none has a sample.
     TooSlow(f64),
     /// A channel's values are beyond what the format holds.
@@ -84,6 +93,10 @@ impl fmt::Display for ExportError {
                 out,
                 "the stamps of {stream} stand still, go back or jump, so there is no rate to resample from; leave out --resample, \
                  or name the other streams with --stream"
+            ),
+            Self::Channels { stream, count, most } => write!(
+                out,
+                "{stream} has {count} channels, and this format holds {most} at most; --to nwb, npz, mcap or csv takes them all"
             ),
             Self::TooSlow(rate) => write!(
                 out,

@@ -43,6 +43,8 @@ pub struct Written {
     pub time_error: f64,
     /// The most by which a value in the file differs from the recorded one, in the stream's unit; 0 if all are exact.
     pub value_error: f64,
+    /// Labels of channels that are cut or changed, because the format does not hold them as they are.
+    pub changed_labels: u64,
 }
 
 /// A stream that was resampled.

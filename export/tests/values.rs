@@ -64,3 +64,26 @@ fn numbers_beyond_what_a_format_holds_are_refused() {
     assert!(matches!(refused, Err(ExportError::Range(_))), "{refused:?}");
     assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1, "and no file is left");
 }
+
+#[test]
+fn labels_that_a_format_changes_differ_and_are_counted() {
+    let labels = ["Frontal left electrode", "Frontal left electrode 2", "µ", "EDF Annotations", "Cz"];
+    let scratch = Scratch::new("labels", &labels, &[1.0; 10]);
+    let report = scratch.export(Format::Edf).expect("a recording");
+    assert_eq!(report.files[0].changed_labels, 4, "{report:?}");
+    let bytes = fs::read(&report.files[0].path).expect("a file");
+    let written: Vec<_> = bytes[256..256 + 6 * 16].chunks(16).map(String::from_utf8_lossy).collect();
+    let trimmed: Vec<_> = written.iter().map(|label| label.trim_end()).collect();
+    let wanted = ["Frontal left ele", "Frontal left e-2", "u", "EDF Annotation-4", "Cz", "EDF Annotations"];
+    assert_eq!(trimmed, wanted);
+    assert_eq!(scratch.export(Format::BrainVision).expect("a recording").files[0].changed_labels, 0);
+}
+
+#[test]
+fn more_channels_than_a_format_counts_are_refused() {
+    let labels: Vec<_> = (0..9_999).map(|number| number.to_string()).collect();
+    let labels: Vec<_> = labels.iter().map(String::as_str).collect();
+    let scratch = Scratch::new("channels", &labels, &vec![1.0; 2 * labels.len()]);
+    let refused = scratch.export(Format::Edf);
+    assert!(matches!(refused, Err(ExportError::Channels { count: 9_999, most: 9_998, .. })), "{refused:?}");
+}

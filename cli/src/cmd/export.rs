@@ -214,6 +214,9 @@ fn sentence(file: &Written) -> String {
     if file.rate > 0.0 {
         text.push_str(&format!("; times within {}", short_time(file.time_error)));
     }
+    if file.changed_labels > 0 {
+        text.push_str(&format!("; {} changed", plural(file.changed_labels as usize, "label")));
+    }
     match file.value_error {
         0.0 => text.push_str("; values exact"),
         error => text.push_str(&format!("; values within {error:.3e}")),
@@ -232,6 +235,7 @@ fn json(report: &Report) -> Value {
             "padded": file.padded,
             "time_error": file.time_error,
             "value_error": file.value_error,
+            "changed_labels": file.changed_labels,
         })).collect::<Vec<_>>(),
         "resampled": report.resampled.iter().map(|one| json!({
             "stream": one.stream, "from": one.from, "to": one.to, "pass": one.pass, "stop": one.stop,

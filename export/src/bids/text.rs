@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::Entities;
+use crate::brainvision;
 use crate::channel::{Channel, described};
 use crate::grid::Grid;
 use crate::plan::{Plan, Stream};
@@ -56,10 +57,10 @@ pub(super) fn eeg(stream: &Stream, grid: &Grid, entities: &Entities) -> String {
 
 pub(super) fn channels(stream: &Stream, grid: &Grid) -> String {
     let mut out = String::from("name\ttype\tunits\tsampling_frequency\n");
-    for channel in &stream.channels {
+    for (channel, label) in stream.channels.iter().zip(brainvision::labels(stream)) {
         let unit = if channel.unit.is_empty() { "n/a" } else { channel.unit.as_str() };
         let kind = kind(channel, stream);
-        out.push_str(&format!("{}\t{kind}\t{}\t{}\n", field(&channel.label), field(unit), grid.rate));
+        out.push_str(&format!("{}\t{kind}\t{}\t{}\n", field(&label), field(unit), grid.rate));
     }
     out
 }
@@ -92,12 +93,13 @@ pub(super) fn events_description() -> String {
 
 pub(super) fn electrodes(stream: &Stream) -> String {
     let mut out = String::from("name\tx\ty\tz\n");
-    for channel in stream.channels.iter().filter(|channel| kind(channel, stream) == "EEG") {
+    let channels = stream.channels.iter().zip(brainvision::labels(stream));
+    for (channel, label) in channels.filter(|(channel, _)| kind(channel, stream) == "EEG") {
         let place = match channel.location {
             Some([x, y, z]) => format!("{x}\t{y}\t{z}"),
             None => "n/a\tn/a\tn/a".to_owned(),
         };
-        out.push_str(&format!("{}\t{place}\n", field(&channel.label)));
+        out.push_str(&format!("{}\t{place}\n", field(&label)));
     }
     out
 }

@@ -12,6 +12,7 @@ pub(super) fn header(
     plan: &Plan,
     blocks: &Blocks,
     scales: &[Scale],
+    labels: &[String],
     annotations: &Annotations,
 ) -> Vec<u8> {
     let count = stream.header.channel_count + 1;
@@ -32,7 +33,7 @@ pub(super) fn header(
     };
     let channel = |at: usize| stream.channels.get(at).cloned().unwrap_or_default();
     let scale = |at: usize| scales.get(at).copied().unwrap_or_default();
-    each(16, kind.annotations, &|at| channel(at).label);
+    each(LABEL_CHARS_MAX, kind.annotations, &|at| labels.get(at).cloned().unwrap_or_default());
     each(80, "", &|_| String::new());
     each(8, "", &|at| channel(at).unit);
     each(8, "-1", &|at| scale(at).least_text());
@@ -49,9 +50,18 @@ pub(super) fn header(
 /// Appends a field: printable ASCII, cut or filled to its width.
 fn put(out: &mut Vec<u8>, text: &str, width: usize) {
     let end = out.len() + width;
-    let ascii = text.replace(['µ', 'μ'], "u");
-    out.extend(ascii.chars().take(width).map(|c| if matches!(c, ' '..='~') { c as u8 } else { b'?' }));
+    out.extend(ascii(text).bytes().take(width));
     out.resize(end, b' ');
+}
+
+/// Text in printable ASCII.
+pub(super) fn ascii(text: &str) -> String {
+    let plain = text.chars().map(|c| match c {
+        'µ' | 'μ' => 'u',
+        ' '..='~' => c,
+        _ => '?',
+    });
+    plain.collect()
 }
 
 /// The date as `dd.mm.yy`, the time as `hh.mm.ss`, and the date as `dd-MMM-yyyy`.
@@ -69,6 +79,7 @@ fn dates(datetime: &str) -> (String, String, String) {
     )
 }
 
+pub(super) const LABEL_CHARS_MAX: usize = 16;
 const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 
