@@ -12,6 +12,7 @@ use schwann_xdf::{Location, Wrapping};
 
 use crate::Progress;
 use crate::brainvision;
+use crate::copy::{self, Packing};
 use crate::error::{ExportError, writing};
 use crate::grid::Grid;
 use crate::output::Outputs;
@@ -96,7 +97,7 @@ pub fn bids(
         made.push(outputs);
     }
     let mut source = Outputs::new(root, recording.path());
-    keep_source(recording, root, &visit, &format!("{beginning}_run-{run:03}_eeg"), &mut source)?;
+    keep_source(recording, root, &visit, &format!("{beginning}_run-{run:03}_eeg"), &mut source, progress)?;
     describe(root, entities)?;
     let all = made.iter_mut().chain([&mut source]);
     all.for_each(|outputs| report.made.extend_from_slice(outputs.keep()));
@@ -211,6 +212,7 @@ fn keep_source(
     visit: &Path,
     name: &str,
     outputs: &mut Outputs,
+    progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     let (path, source) = (recording.path(), root.join("sourcedata"));
     let real = |path: &Path| path.canonicalize().ok();
@@ -228,9 +230,10 @@ fn keep_source(
         Wrapping::Age => "xdf.age",
     };
     let target = folder.join(format!("{name}.{extension}"));
-    let mut from = fs::File::open(path).map_err(writing(path))?;
-    let mut to = outputs.create_plain(&target)?;
-    io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(writing(&target))
+    let from = fs::File::open(path).map_err(writing(path))?;
+    let all = from.metadata().map_err(writing(path))?.len();
+    let to = outputs.create_plain(&target)?;
+    copy::put(Packing::None, from, all, (to, &target), progress)
 }
 
 /// Makes the files that describe the dataset, where there are none, and adds the subject.

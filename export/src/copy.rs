@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -41,10 +42,22 @@ pub(crate) fn write(
     let all = source.seek(io::SeekFrom::End(0)).map_err(writing(recording.path()))?;
     source.rewind().map_err(writing(recording.path()))?;
     let file = outputs.create_plain(&target)?;
-    let mut source = Shown { source, done: 0, all, progress };
-    copy(packing, &mut source, file).map_err(writing(&target))?;
+    put(packing, source, all, (file, &target), progress)?;
     report.holds(&target, &plan.streams);
     Ok(())
+}
+
+/// Copies a source of `all` bytes into a file of this path.
+pub(crate) fn put(
+    packing: Packing,
+    source: impl Read,
+    all: u64,
+    (file, target): (File, &Path),
+    progress: &mut Progress<'_>,
+) -> Result<(), ExportError> {
+    let mut source = Shown { source, done: 0, all, progress, stopped: false };
+    let copied = copy(packing, &mut source, file);
+    if source.stopped { Err(ExportError::Stopped) } else { copied.map_err(writing(target)) }
 }
 
 fn copy(packing: Packing, source: &mut impl Read, file: File) -> io::Result<()> {
@@ -64,19 +77,20 @@ fn copy(packing: Packing, source: &mut impl Read, file: File) -> io::Result<()> 
     file.sync_all()
 }
 
-/// A source that says how far it was read.
+/// A source that says how far it was read, and ends where it shall not go on.
 struct Shown<'a, 'b, R> {
     source: R,
     done: u64,
     all: u64,
     progress: &'a mut Progress<'b>,
+    stopped: bool,
 }
 
 impl<R: Read> Read for Shown<'_, '_, R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(bytes)?;
         self.done += count as u64;
-        (self.progress)(self.done, self.all);
-        Ok(count)
+        self.stopped = (self.progress)(self.done, self.all).is_break();
+        if self.stopped { Err(io::Error::other("stopped")) } else { Ok(count) }
     }
 }

@@ -57,6 +57,8 @@ pub enum ExportError {
     Damaged,
     /// There are more events than fit in memory.
     Events,
+    /// It was asked to stop.
+    Stopped,
     /// A label or text cannot stand in a name of BIDS.
     Label(String),
     /// A library refuses what it was given.
@@ -110,6 +112,7 @@ impl fmt::Display for ExportError {
             }
             Self::Damaged => out.write_str("the recording is damaged; schwann repair writes what is whole of it"),
             Self::Events => out.write_str("there are more events than fit in memory; --to csv, npz or mcap takes any number"),
+            Self::Stopped => out.write_str("stopped before it was done; no file is left"),
             Self::Label(label) => write!(out, "{label:?} is no BIDS label: letters and digits alone"),
             Self::Library(what) => out.write_str(what),
         }

@@ -11,13 +11,14 @@
 //! hold exactly is in the [`Report`], with its size.
 //!
 //! ```no_run
+//! use core::ops::ControlFlow;
 //! use std::path::Path;
 //!
 //! use schwann_export::{Format, Options, export};
 //!
 //! # fn main() -> Result<(), Box<dyn core::error::Error>> {
 //! let options = Options::new(Format::BrainVision);
-//! let report = export(Path::new("session.xdf"), &options, &mut |_, _| {})?;
+//! let report = export(Path::new("session.xdf"), &options, &mut |_, _| ControlFlow::Continue(()))?;
 //! for file in &report.files {
 //!     println!("{}: {} samples", file.path.display(), file.samples);
 //! }
@@ -47,6 +48,7 @@ mod signals;
 mod sys;
 mod timing;
 
+use core::ops::ControlFlow;
 use std::path::PathBuf;
 
 pub use bids::{Entities, bids};
@@ -115,12 +117,12 @@ impl Options {
     }
 }
 
-/// Told how far it has come: bytes done, and bytes in all.
-pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
+/// Told how far it has come: bytes done, and bytes in all. It says whether to go on.
+pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
 /// Exports a recording. No file that exists is replaced.
 ///
-/// - Errors: [`ExportError`]; no file is left behind then.
+/// - Errors: [`ExportError`], also if `progress` says so; no file is left behind then.
 pub fn export(
     recording: impl Into<Location>,
     options: &Options,

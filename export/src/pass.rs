@@ -1,5 +1,7 @@
 //! A pass over the samples of a recording, in its order.
 
+use core::ops::ControlFlow;
+
 use schwann_xdf::{Event, Location, ReadError, Values};
 
 use crate::Progress;
@@ -31,9 +33,19 @@ pub(crate) fn pass(
         }
         let (done, all) = reader.progress();
         if done >= shown {
-            progress(done, all);
+            tell(progress, done, all)?;
             shown = done + SHOWN_EVERY_BYTES;
         }
+    }
+}
+
+/// Says how far it has come.
+///
+/// - Errors: [`ExportError::Stopped`], if it shall not go on.
+pub(crate) fn tell(progress: &mut Progress<'_>, done: u64, all: u64) -> Result<(), ExportError> {
+    match progress(done, all) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ExportError::Stopped),
     }
 }
 

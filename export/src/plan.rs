@@ -11,7 +11,7 @@ use crate::Progress;
 use crate::channel::{Channel, channels, file_part};
 use crate::error::ExportError;
 use crate::number::{Numeric, on_numbers, put_text};
-use crate::pass::SHOWN_EVERY_BYTES;
+use crate::pass::{SHOWN_EVERY_BYTES, tell};
 use crate::timing::{Learner, Timing};
 
 /// What is in a recording.
@@ -123,7 +123,7 @@ impl Gathered {
 impl Plan {
     /// Reads a recording once.
     ///
-    /// - Errors: [`ExportError::Read`], [`ExportError::Events`], [`ExportError::NoSuchStream`].
+    /// - Errors: [`ExportError::Read`], [`ExportError::Events`], [`ExportError::NoSuchStream`], [`ExportError::Stopped`].
     pub(crate) fn make(
         recording: &Location,
         wanted: &Wanted<'_>,
@@ -135,7 +135,7 @@ impl Plan {
             gathered.take(found, wanted)?;
             let (done, all) = reader.progress();
             if done >= shown {
-                progress(done, all);
+                tell(progress, done, all)?;
                 shown = done + SHOWN_EVERY_BYTES;
             }
         }

@@ -1,5 +1,6 @@
 //! What a BIDS dataset has of others' files, and of several streams.
 
+use core::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
@@ -27,8 +28,10 @@ impl Scratch {
         if !recording.exists() {
             write_recording(&recording, electrodes);
         }
-        bids(&recording, &self.study(""), &Entities::new(subject, "rest"), &mut |_, _| {})
-            .expect("a recording")
+        bids(&recording, &self.study(""), &Entities::new(subject, "rest"), &mut |_, _| {
+            ControlFlow::Continue(())
+        })
+        .expect("a recording")
     }
 }
 

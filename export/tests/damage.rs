@@ -2,6 +2,7 @@
 //!
 //! `SCHWANN_DAMAGED=10000` asks for as many files; without it there are some hundreds.
 
+use core::ops::ControlFlow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::{env, process};
@@ -76,7 +77,8 @@ fn every_format_takes_what_it_can_and_says_what_it_cannot() {
     for format in FORMATS {
         let mut options = Options::new(format);
         options.output = Some(scratch.0.join(format!("{format:?}")));
-        let report = export(&path, &options, &mut |_, _| {}).expect("a sound recording");
+        let report =
+            export(&path, &options, &mut |_, _| ControlFlow::Continue(())).expect("a sound recording");
         let has_stamps = !matches!(format, Format::BrainVision | Format::Edf | Format::Bdf);
         assert_eq!(report.files.len(), if has_stamps { 4 } else { 2 }, "{report:?}");
         assert_eq!(report.left.len(), usize::from(!has_stamps), "{report:?}");
@@ -88,7 +90,7 @@ fn every_format_takes_what_it_can_and_says_what_it_cannot() {
             assert_eq!(report.files[0].value_error, 0.0, "{report:?}");
         }
         // What exists is never replaced.
-        assert!(export(&path, &options, &mut |_, _| {}).is_err());
+        assert!(export(&path, &options, &mut |_, _| ControlFlow::Continue(())).is_err());
         assert!(report.files.iter().all(|file| file.path.exists()), "and stays");
     }
     let samples = fs::read(scratch.0.join("BrainVision_Amplifier.eeg")).expect("the samples");
@@ -107,8 +109,8 @@ fn a_dataset_has_the_recording_in_its_source_data_and_counts_the_runs() {
     write_recording(&path);
     let root = scratch.0.join("study");
     for run in ["001", "002"] {
-        let report =
-            bids(&path, &root, &Entities::new("01", "rest"), &mut |_, _| {}).expect("a sound recording");
+        let report = bids(&path, &root, &Entities::new("01", "rest"), &mut |_, _| ControlFlow::Continue(()))
+            .expect("a sound recording");
         let name = format!("sub-01/eeg/sub-01_task-rest_run-{run}_eeg.vhdr");
         assert_eq!(report.files[0].path, root.join(&name));
         let source = root.join(format!("sourcedata/sub-01/eeg/sub-01_task-rest_run-{run}_eeg.xdf"));
@@ -118,7 +120,9 @@ fn a_dataset_has_the_recording_in_its_source_data_and_counts_the_runs() {
         fs::read_to_string(root.join("participants.tsv")).expect("a table"),
         "participant_id\nsub-01\n"
     );
-    assert!(bids(&path, &root, &Entities::new("../01", "rest"), &mut |_, _| {}).is_err());
+    assert!(
+        bids(&path, &root, &Entities::new("../01", "rest"), &mut |_, _| ControlFlow::Continue(())).is_err()
+    );
 }
 
 #[test]
@@ -151,7 +155,7 @@ fn no_damaged_recording_makes_it_panic_or_leaves_half_a_file() {
         fs::create_dir_all(&output).expect("a folder");
         let mut options = Options::new(FORMATS[round % FORMATS.len()]);
         options.output = Some(output.join("x"));
-        match export(&damaged, &options, &mut |_, _| {}) {
+        match export(&damaged, &options, &mut |_, _| ControlFlow::Continue(())) {
             Ok(report) => assert!(!report.files.is_empty(), "round {round}"),
             Err(error) => {
                 assert!(!error.to_string().is_empty());

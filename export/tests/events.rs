@@ -1,5 +1,6 @@
 //! Events that a format cannot hold: too many of them, outside of the samples, without a time, too long.
 
+use core::ops::ControlFlow;
 use std::path::Path;
 use std::{env, fs, process};
 
@@ -26,10 +27,12 @@ fn more_events_than_fit_in_memory_are_columns_and_no_annotations() {
     fs::create_dir_all(&folder).expect("a folder");
     let recording = folder.join("many.xdf");
     write_recording(&recording);
-    let refused = export(&recording, &Options::new(Format::BrainVision), &mut |_, _| {});
+    let refused =
+        export(&recording, &Options::new(Format::BrainVision), &mut |_, _| ControlFlow::Continue(()));
     assert!(matches!(refused, Err(ExportError::Events)), "{refused:?}");
     for format in [Format::Csv, Format::Npz] {
-        let report = export(&recording, &Options::new(format), &mut |_, _| {}).expect("room for all");
+        let report = export(&recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
+            .expect("room for all");
         assert_eq!((report.events, report.files[0].samples), (COUNT as u64, COUNT as u64));
     }
     let lines = fs::read_to_string(folder.join("many.csv")).expect("a table").lines().count();
@@ -64,7 +67,8 @@ fn events_that_a_format_does_not_hold_are_named() {
     let recording = folder.join("odd.xdf");
     write_odd_events(&recording);
     let left = |format| {
-        let report = export(&recording, &Options::new(format), &mut |_, _| {}).expect("a recording");
+        let report = export(&recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
+            .expect("a recording");
         let why: Vec<_> = report.left.iter().map(|left| left.why.clone()).collect();
         (report.events, why.join("; "))
     };

@@ -1,5 +1,6 @@
 //! What lies on the disk while streams are resampled.
 
+use core::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
@@ -68,6 +69,7 @@ fn streams_on_their_way_are_for_their_owner_alone_and_go() {
             let files = fs::read_dir(&place).expect("a folder").filter_map(|entry| Some(entry.ok()?.path()));
             seen.extend(files.map(|file| (mode(&place), mode(&file))));
         }
+        ControlFlow::Continue(())
     })
     .expect("a recording");
     assert!(!seen.is_empty() && seen.iter().all(|modes| *modes == (0o700, 0o600)), "{seen:?}");
@@ -78,7 +80,8 @@ fn streams_on_their_way_are_for_their_owner_alone_and_go() {
 fn streams_that_are_shorter_than_a_period_are_named() {
     let scratch = Scratch::new("short", &[(100.0, 1000), (100.3, 10)]);
     for format in [Format::Csv, Format::Edf, Format::Nwb] {
-        let report = export(&scratch.recording, &at(format, 2.0), &mut |_, _| {}).expect("a recording");
+        let report = export(&scratch.recording, &at(format, 2.0), &mut |_, _| ControlFlow::Continue(()))
+            .expect("a recording");
         let (there, gone): (Vec<_>, Vec<_>) = (
             report.files.iter().map(|file| file.stream.as_str()).collect(),
             report.left.iter().map(|left| left.stream.as_str()).collect(),
@@ -91,7 +94,48 @@ fn streams_that_are_shorter_than_a_period_are_named() {
 #[test]
 fn a_rate_at_which_no_stream_has_samples_is_refused() {
     let scratch = Scratch::new("none", &[(100.3, 10)]);
-    let refused = export(&scratch.recording, &at(Format::Csv, 2.0), &mut |_, _| {});
+    let refused = export(&scratch.recording, &at(Format::Csv, 2.0), &mut |_, _| ControlFlow::Continue(()));
     assert!(matches!(refused, Err(ExportError::TooSlow(2.0))), "{refused:?}");
     assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1);
+}
+
+#[test]
+fn what_is_stopped_leaves_no_file() {
+    let scratch = Scratch::new("stopped", &[(100.0, 1000), (100.5, 500)]);
+    let formats =
+        [Format::BrainVision, Format::Edf, Format::Nwb, Format::Mcap, Format::Csv, Format::Npz, Format::Xdfz];
+    for (format, rate) in formats.into_iter().flat_map(|format| [(format, None), (format, Some(50.0))]) {
+        let mut options = Options::new(format);
+        options.resample = rate;
+        let whole = count_of_words(&scratch.recording, &options, &scratch.folder);
+        for last in 1..=whole {
+            let mut calls = 0;
+            let stopped = export(&scratch.recording, &options, &mut |_, _| {
+                calls += 1;
+                if calls == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            assert!(matches!(stopped, Err(ExportError::Stopped)), "{format:?}: {stopped:?}");
+            assert_eq!(
+                fs::read_dir(&scratch.folder).expect("a folder").count(),
+                1,
+                "{format:?} after {last}"
+            );
+        }
+        assert!(whole > 1, "{format:?}");
+    }
+}
+
+/// How often an export says how far it has come; its files are removed.
+fn count_of_words(recording: &Path, options: &Options, folder: &Path) -> u32 {
+    let (mut count, mut options) = (0, options.clone());
+    let output = folder.join("whole");
+    fs::create_dir_all(&output).expect("a folder");
+    options.output = Some(output.clone());
+    let counted = export(recording, &options, &mut |_, _| {
+        count += 1;
+        ControlFlow::Continue(())
+    });
+    counted.expect("a recording");
+    fs::remove_dir_all(output).expect("it is there");
+    count
 }

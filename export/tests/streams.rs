@@ -1,5 +1,6 @@
 //! Which streams are exported, and what their files are called.
 
+use core::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
@@ -24,7 +25,7 @@ impl Scratch {
     fn export(&self, format: Format, names: &[&str]) -> Result<Report, ExportError> {
         let mut options = Options::new(format);
         options.streams = names.iter().map(|name| (*name).to_owned()).collect();
-        export(&self.recording, &options, &mut |_, _| {})
+        export(&self.recording, &options, &mut |_, _| ControlFlow::Continue(()))
     }
 }
 
@@ -98,7 +99,7 @@ fn a_folder_that_exists_gets_files_with_the_name_of_the_recording() {
         let mut options = Options::new(format);
         options.output = Some(folder);
         options.resample = Some(50.0);
-        export(&scratch.recording, &options, &mut |_, _| {}).expect("a recording");
+        export(&scratch.recording, &options, &mut |_, _| ControlFlow::Continue(())).expect("a recording");
     }
     let names = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<_> = names.collect();

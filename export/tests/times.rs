@@ -1,5 +1,6 @@
 //! What the files say of the times of samples and events.
 
+use core::ops::ControlFlow;
 use std::path::PathBuf;
 use std::{env, fs, process};
 
@@ -33,7 +34,8 @@ impl Scratch {
     }
 
     fn export(&self, format: Format) -> Report {
-        export(&self.recording, &Options::new(format), &mut |_, _| {}).expect("a recording")
+        export(&self.recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
+            .expect("a recording")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values and labels that a format cannot hold.
 
+use core::ops::ControlFlow;
 use std::path::PathBuf;
 use std::{env, fs, process};
 
@@ -34,7 +35,7 @@ impl Scratch {
     }
 
     fn export(&self, format: Format) -> Result<Report, ExportError> {
-        export(&self.recording, &Options::new(format), &mut |_, _| {})
+        export(&self.recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
     }
 }
 

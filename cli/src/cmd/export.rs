@@ -1,5 +1,6 @@
 //! `schwann export`: a recording in the formats of other programs.
 
+use core::ops::ControlFlow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use super::opening::Opening;
 use super::survey::Progress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
+use crate::stop;
 use crate::terminal::{Shown, plural, printable, short_time, thousands};
 
 /// Write a recording in the formats of other programs.
@@ -126,7 +128,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let complaint = super::verify::complaint(&recording)?;
     let is_certified = arguments.bids.is_none() && !is_copy;
     let mut progress = Progress::in_passes("exporting");
-    let mut show = |done, all| progress.show(done, all);
+    // The files of an export that is ended look whole to other programs, so they must go.
+    let stop = stop::on_signals()?;
+    let mut show = |done, all| {
+        progress.show(done, all);
+        if stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
     let report = match (&arguments.bids, arguments.to) {
         (Some(root), _) => bids(recording, root, &entities(arguments), &mut show),
         (None, Some(to)) => {
