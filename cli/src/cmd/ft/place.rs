@@ -39,7 +39,7 @@ impl BufferAddress {
     }
 }
 
-/// The code by which a buffer refuses to give something (FieldTrip §2).
+/// The code by which a buffer refuses to give something (fieldtrip §4).
 const GET: u16 = 517;
 
 /// Writes samples, at most so many, as text: a line per sample, a tab between channels.
