@@ -104,13 +104,12 @@ impl Recording {
         streams.into_values().collect()
     }
 
-    /// Whether a run may go on whose sender has not answered in the last seconds.
+    /// Whether a run may go on whose sender has not answered in the last seconds, or has sent nothing in them.
     #[must_use]
     pub fn is_unsure(&self) -> bool {
         let runs = self.in_order();
         let mut runs = runs.iter().filter_map(|run| self.far.runs().get(run));
-        self.hub.is_ok()
-            && runs.any(|far| far.follower().report().end == End::Open && !far.went_on(self.listened))
+        self.hub.is_ok() && runs.any(|far| matches!(self.recorded(far).end, RunEnd::Unknown | RunEnd::Silent))
     }
 
     pub(super) fn recorded(&self, far: &FarRun) -> RecordedRun {

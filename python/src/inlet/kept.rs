@@ -1,6 +1,6 @@
 //! Samples that a pull had taken when a signal broke it off, such as Ctrl-C: the next pull begins with them.
 
-use std::any::Any;
+use core::any::Any;
 use std::sync::{Mutex, PoisonError};
 
 /// Samples that were taken from the inlet and given to no one.
