@@ -1,20 +1,22 @@
 //! What a BIDS dataset has of others' files, and of several streams.
 
-use core::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::{env, fs, process};
+mod common;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Folder, go_on};
 use schwann_export::{Entities, Report, bids};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
 /// A folder with a recording of streams of EEG with these electrodes, at a place of its own each.
 struct Scratch {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Scratch {
     fn new(test: &str) -> Self {
-        let folder = env::temp_dir().join(format!("schwann-bids-{}-{test}", process::id()));
+        let folder = Folder::new(test);
         fs::create_dir_all(folder.join("study")).expect("a folder");
         Self { folder }
     }
@@ -28,16 +30,7 @@ impl Scratch {
         if !recording.exists() {
             write_recording(&recording, electrodes);
         }
-        bids(&recording, &self.study(""), &Entities::new(subject, "rest"), &mut |_, _| {
-            ControlFlow::Continue(())
-        })
-        .expect("a recording")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.folder);
+        bids(&recording, &self.study(""), &Entities::new(subject, "rest"), &mut go_on).expect("a recording")
     }
 }
 

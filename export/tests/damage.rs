@@ -2,32 +2,17 @@
 //!
 //! `SCHWANN_DAMAGED=10000` asks for as many files; without it there are some hundreds.
 
-use core::ops::ControlFlow;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::{env, process};
+mod common;
 
+use std::path::Path;
+use std::{env, fs};
+
+use common::{Folder, go_on};
 use schwann_export::{Entities, Format, Options, bids, export};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
 const FORMATS: [Format; 7] =
     [Format::BrainVision, Format::Edf, Format::Bdf, Format::Nwb, Format::Mcap, Format::Csv, Format::Npz];
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(test: &str) -> Self {
-        let path = env::temp_dir().join(format!("schwann-export-{}-{test}", process::id()));
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn header(name: &str, kind: &str, channels: usize, rate: u32, format: &str) -> String {
     format!(
@@ -71,14 +56,13 @@ impl Dice {
 
 #[test]
 fn every_format_takes_what_it_can_and_says_what_it_cannot() {
-    let scratch = Scratch::new("formats");
-    let path = scratch.0.join("session.xdf");
+    let scratch = Folder::new("formats");
+    let path = scratch.join("session.xdf");
     write_recording(&path);
     for format in FORMATS {
         let mut options = Options::new(format);
-        options.output = Some(scratch.0.join(format!("{format:?}")));
-        let report =
-            export(&path, &options, &mut |_, _| ControlFlow::Continue(())).expect("a sound recording");
+        options.output = Some(scratch.join(format!("{format:?}")));
+        let report = export(&path, &options, &mut go_on).expect("a sound recording");
         let has_stamps = !matches!(format, Format::BrainVision | Format::Edf | Format::Bdf);
         assert_eq!(report.files.len(), if has_stamps { 4 } else { 2 }, "{report:?}");
         assert_eq!(report.left.len(), usize::from(!has_stamps), "{report:?}");
@@ -90,10 +74,10 @@ fn every_format_takes_what_it_can_and_says_what_it_cannot() {
             assert_eq!(report.files[0].value_error, 0.0, "{report:?}");
         }
         // What exists is never replaced.
-        assert!(export(&path, &options, &mut |_, _| ControlFlow::Continue(())).is_err());
+        assert!(export(&path, &options, &mut go_on).is_err());
         assert!(report.files.iter().all(|file| file.path.exists()), "and stays");
     }
-    let samples = fs::read(scratch.0.join("BrainVision_Amplifier.eeg")).expect("the samples");
+    let samples = fs::read(scratch.join("BrainVision_Amplifier.eeg")).expect("the samples");
     let numbers: Vec<_> = samples.as_chunks().0.iter().map(|bytes| i16::from_le_bytes(*bytes)).collect();
     assert_eq!(numbers.len(), 2 * 1300);
     assert!(
@@ -104,13 +88,12 @@ fn every_format_takes_what_it_can_and_says_what_it_cannot() {
 
 #[test]
 fn a_dataset_has_the_recording_in_its_source_data_and_counts_the_runs() {
-    let scratch = Scratch::new("bids");
-    let path = scratch.0.join("session.xdf");
+    let scratch = Folder::new("bids");
+    let path = scratch.join("session.xdf");
     write_recording(&path);
-    let root = scratch.0.join("study");
+    let root = scratch.join("study");
     for run in ["001", "002"] {
-        let report = bids(&path, &root, &Entities::new("01", "rest"), &mut |_, _| ControlFlow::Continue(()))
-            .expect("a sound recording");
+        let report = bids(&path, &root, &Entities::new("01", "rest"), &mut go_on).expect("a sound recording");
         let name = format!("sub-01/eeg/sub-01_task-rest_run-{run}_eeg.vhdr");
         assert_eq!(report.files[0].path, root.join(&name));
         let source = root.join(format!("sourcedata/sub-01/eeg/sub-01_task-rest_run-{run}_eeg.xdf"));
@@ -120,20 +103,18 @@ fn a_dataset_has_the_recording_in_its_source_data_and_counts_the_runs() {
         fs::read_to_string(root.join("participants.tsv")).expect("a table"),
         "participant_id\nsub-01\n"
     );
-    assert!(
-        bids(&path, &root, &Entities::new("../01", "rest"), &mut |_, _| ControlFlow::Continue(())).is_err()
-    );
+    assert!(bids(&path, &root, &Entities::new("../01", "rest"), &mut go_on).is_err());
 }
 
 #[test]
 fn no_damaged_recording_makes_it_panic_or_leaves_half_a_file() {
-    let scratch = Scratch::new("damaged");
-    let path = scratch.0.join("session.xdf");
+    let scratch = Folder::new("damaged");
+    let path = scratch.join("session.xdf");
     write_recording(&path);
     let whole = fs::read(&path).expect("the recording");
     let count = env::var("SCHWANN_DAMAGED").ok().and_then(|count| count.parse().ok()).unwrap_or(140);
     let mut dice = Dice(0x5EED);
-    let (damaged, output) = (scratch.0.join("damaged.xdf"), scratch.0.join("out"));
+    let (damaged, output) = (scratch.join("damaged.xdf"), scratch.join("out"));
     for round in 0..count {
         let mut bytes = whole.clone();
         match dice.below(3) {
@@ -155,7 +136,7 @@ fn no_damaged_recording_makes_it_panic_or_leaves_half_a_file() {
         fs::create_dir_all(&output).expect("a folder");
         let mut options = Options::new(FORMATS[round % FORMATS.len()]);
         options.output = Some(output.join("x"));
-        match export(&damaged, &options, &mut |_, _| ControlFlow::Continue(())) {
+        match export(&damaged, &options, &mut go_on) {
             Ok(report) => assert!(!report.files.is_empty(), "round {round}"),
             Err(error) => {
                 assert!(!error.to_string().is_empty());

@@ -1,9 +1,11 @@
 //! Events that a format cannot hold: too many of them, outside of the samples, without a time, too long.
 
-use core::ops::ControlFlow;
-use std::path::Path;
-use std::{env, fs, process};
+mod common;
 
+use std::fs;
+use std::path::Path;
+
+use common::{Folder, go_on};
 use schwann_export::{ExportError, Format, Options, export};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
@@ -23,21 +25,17 @@ fn write_recording(path: &Path) {
 
 #[test]
 fn more_events_than_fit_in_memory_are_columns_and_no_annotations() {
-    let folder = env::temp_dir().join(format!("schwann-events-{}", process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
+    let folder = Folder::new("events");
     let recording = folder.join("many.xdf");
     write_recording(&recording);
-    let refused =
-        export(&recording, &Options::new(Format::BrainVision), &mut |_, _| ControlFlow::Continue(()));
+    let refused = export(&recording, &Options::new(Format::BrainVision), &mut go_on);
     assert!(matches!(refused, Err(ExportError::Events)), "{refused:?}");
     for format in [Format::Csv, Format::Npz] {
-        let report = export(&recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
-            .expect("room for all");
+        let report = export(&recording, &Options::new(format), &mut go_on).expect("room for all");
         assert_eq!((report.events, report.files[0].samples), (COUNT as u64, COUNT as u64));
     }
     let lines = fs::read_to_string(folder.join("many.csv")).expect("a table").lines().count();
     assert!(lines > COUNT && lines < COUNT + 9, "{lines}");
-    fs::remove_dir_all(&folder).expect("it was there");
 }
 
 /// A second of EEG from 100 s on, and markers before, within and after it.
@@ -62,13 +60,11 @@ fn write_odd_events(path: &Path) {
 
 #[test]
 fn events_that_a_format_does_not_hold_are_named() {
-    let folder = env::temp_dir().join(format!("schwann-odd-events-{}", process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
+    let folder = Folder::new("odd-events");
     let recording = folder.join("odd.xdf");
     write_odd_events(&recording);
     let left = |format| {
-        let report = export(&recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
-            .expect("a recording");
+        let report = export(&recording, &Options::new(format), &mut go_on).expect("a recording");
         let why: Vec<_> = report.left.iter().map(|left| left.why.clone()).collect();
         (report.events, why.join("; "))
     };
@@ -79,5 +75,4 @@ fn events_that_a_format_does_not_hold_are_named() {
     let cut = "the text of 1 of its events is cut to 512 characters";
     assert_eq!(left(Format::Edf), (4, format!("{no_time}; {cut}")));
     assert_eq!(left(Format::Csv), (5, String::new()), "a table has each stamp as it is");
-    fs::remove_dir_all(&folder).expect("it was there");
 }

@@ -1,9 +1,12 @@
 //! What lies on the disk while streams are resampled.
 
-use core::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::{env, fs, process};
+mod common;
 
+use core::ops::ControlFlow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Folder, go_on};
 use schwann_export::{ExportError, Format, Options, export};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
@@ -23,23 +26,16 @@ fn write_recording(path: &Path, streams: &[(f64, u32)]) {
 }
 
 struct Scratch {
-    folder: PathBuf,
+    folder: Folder,
     recording: PathBuf,
 }
 
 impl Scratch {
     fn new(test: &str, streams: &[(f64, u32)]) -> Self {
-        let folder = env::temp_dir().join(format!("schwann-resampled-{}-{test}", process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new(test);
         let recording = folder.join("session.xdf");
         write_recording(&recording, streams);
         Self { folder, recording }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -80,8 +76,7 @@ fn streams_on_their_way_are_for_their_owner_alone_and_go() {
 fn streams_that_are_shorter_than_a_period_are_named() {
     let scratch = Scratch::new("short", &[(100.0, 1000), (100.3, 10)]);
     for format in [Format::Csv, Format::Edf, Format::Nwb] {
-        let report = export(&scratch.recording, &at(format, 2.0), &mut |_, _| ControlFlow::Continue(()))
-            .expect("a recording");
+        let report = export(&scratch.recording, &at(format, 2.0), &mut go_on).expect("a recording");
         let (there, gone): (Vec<_>, Vec<_>) = (
             report.files.iter().map(|file| file.stream.as_str()).collect(),
             report.left.iter().map(|left| left.stream.as_str()).collect(),
@@ -94,9 +89,9 @@ fn streams_that_are_shorter_than_a_period_are_named() {
 #[test]
 fn a_rate_at_which_no_stream_has_samples_is_refused() {
     let scratch = Scratch::new("none", &[(100.3, 10)]);
-    let refused = export(&scratch.recording, &at(Format::Csv, 2.0), &mut |_, _| ControlFlow::Continue(()));
+    let refused = export(&scratch.recording, &at(Format::Csv, 2.0), &mut go_on);
     assert!(matches!(refused, Err(ExportError::TooSlow(2.0))), "{refused:?}");
-    assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1);
+    assert_eq!(fs::read_dir(&*scratch.folder).expect("a folder").count(), 1);
 }
 
 #[test]
@@ -116,7 +111,7 @@ fn what_is_stopped_leaves_no_file() {
             });
             assert!(matches!(stopped, Err(ExportError::Stopped)), "{format:?}: {stopped:?}");
             assert_eq!(
-                fs::read_dir(&scratch.folder).expect("a folder").count(),
+                fs::read_dir(&*scratch.folder).expect("a folder").count(),
                 1,
                 "{format:?} after {last}"
             );

@@ -1,22 +1,23 @@
 //! Which streams are exported, and what their files are called.
 
-use core::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::{env, fs, process};
+mod common;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Folder, go_on};
 use schwann_export::{ExportError, Format, Options, Report, export};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
 /// A folder with a recording of streams of these names, a second each.
 struct Scratch {
-    folder: PathBuf,
+    folder: Folder,
     recording: PathBuf,
 }
 
 impl Scratch {
     fn new(test: &str, names: &[&str]) -> Self {
-        let folder = env::temp_dir().join(format!("schwann-streams-{}-{test}", process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new(test);
         let recording = folder.join("session.xdf");
         write_recording(&recording, names);
         Self { folder, recording }
@@ -25,13 +26,7 @@ impl Scratch {
     fn export(&self, format: Format, names: &[&str]) -> Result<Report, ExportError> {
         let mut options = Options::new(format);
         options.streams = names.iter().map(|name| (*name).to_owned()).collect();
-        export(&self.recording, &options, &mut |_, _| ControlFlow::Continue(()))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.folder);
+        export(&self.recording, &options, &mut go_on)
     }
 }
 
@@ -70,7 +65,7 @@ fn a_name_that_no_stream_has_is_refused() {
     let scratch = Scratch::new("names", &["A", "B"]);
     let error = scratch.export(Format::Csv, &["A", "nosuch"]).expect_err("no such stream").to_string();
     assert!(error.contains("the name or type nosuch; the streams are: A, B"), "{error}");
-    assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1, "and no file is made");
+    assert_eq!(fs::read_dir(&*scratch.folder).expect("a folder").count(), 1, "and no file is made");
     assert_eq!(names(&scratch.export(Format::Csv, &["B", "EEG"]).expect("a name and a type")), ["A", "B"]);
 }
 
@@ -99,7 +94,7 @@ fn a_folder_that_exists_gets_files_with_the_name_of_the_recording() {
         let mut options = Options::new(format);
         options.output = Some(folder);
         options.resample = Some(50.0);
-        export(&scratch.recording, &options, &mut |_, _| ControlFlow::Continue(())).expect("a recording");
+        export(&scratch.recording, &options, &mut go_on).expect("a recording");
     }
     let names = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<_> = names.collect();

@@ -1,22 +1,23 @@
 //! What the files say of the times of samples and events.
 
-use core::ops::ControlFlow;
-use std::path::PathBuf;
-use std::{env, fs, process};
+mod common;
 
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Folder, go_on};
 use schwann_export::{Format, Options, Report, export};
 use schwann_xdf::{Options as WriterOptions, Survey, Writer};
 
 /// A folder with a recording of a stream at 100 Hz with these stamps, and of markers at those.
 struct Scratch {
-    folder: PathBuf,
+    folder: Folder,
     recording: PathBuf,
 }
 
 impl Scratch {
     fn new(test: &str, stamps: &[f64], markers: &[f64]) -> Self {
-        let folder = env::temp_dir().join(format!("schwann-times-{}-{test}", process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new(test);
         let recording = folder.join("session.xdf");
         let header = |name: &str, rate: u32, format: &str| {
             format!(
@@ -34,14 +35,7 @@ impl Scratch {
     }
 
     fn export(&self, format: Format) -> Report {
-        export(&self.recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
-            .expect("a recording")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.folder);
+        export(&self.recording, &Options::new(format), &mut go_on).expect("a recording")
     }
 }
 

@@ -1,22 +1,23 @@
 //! Values and labels that a format cannot hold.
 
-use core::ops::ControlFlow;
-use std::path::PathBuf;
-use std::{env, fs, process};
+mod common;
 
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Folder, go_on};
 use schwann_export::{ExportError, Format, Options, Report, export};
 use schwann_xdf::{Options as WriterOptions, Writer};
 
 /// A folder with a recording of one stream of doubles at 100 Hz, with these channels.
 struct Scratch {
-    folder: PathBuf,
+    folder: Folder,
     recording: PathBuf,
 }
 
 impl Scratch {
     fn new(test: &str, labels: &[&str], values: &[f64]) -> Self {
-        let folder = env::temp_dir().join(format!("schwann-values-{}-{test}", process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new(test);
         let recording = folder.join("session.xdf");
         let channels: String =
             labels.iter().map(|label| format!("<channel><label>{label}</label></channel>")).collect();
@@ -35,13 +36,7 @@ impl Scratch {
     }
 
     fn export(&self, format: Format) -> Result<Report, ExportError> {
-        export(&self.recording, &Options::new(format), &mut |_, _| ControlFlow::Continue(()))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.folder);
+        export(&self.recording, &Options::new(format), &mut go_on)
     }
 }
 
@@ -63,7 +58,7 @@ fn numbers_beyond_what_a_format_holds_are_refused() {
     let scratch = Scratch::new("large", &["A"], &[1.0, -1e39, 2.0]);
     let refused = scratch.export(Format::BrainVision);
     assert!(matches!(refused, Err(ExportError::Range(_))), "{refused:?}");
-    assert_eq!(fs::read_dir(&scratch.folder).expect("a folder").count(), 1, "and no file is left");
+    assert_eq!(fs::read_dir(&*scratch.folder).expect("a folder").count(), 1, "and no file is left");
 }
 
 #[test]
