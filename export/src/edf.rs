@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use schwann_xdf::{Location, Values};
 
 use crate::Progress;
-use crate::channel::{changed_count, written_labels};
+use crate::channel::{Channel, changed_count, written_labels};
 use crate::error::{ExportError, writing};
 use crate::grid::{Grid, Step, Walk};
 use crate::number::put_f64;
@@ -123,6 +123,15 @@ struct Sink<'a> {
     unsaid: u64,
 }
 
+/// How each channel's values become integers.
+fn scales(kind: Kind, stream: &Stream) -> Result<Vec<Scale>, ExportError> {
+    let scale = |(range, channel): (&(f64, f64), &Channel)| {
+        let scale = Scale::of(*range, stream.header.format, kind.least, kind.most);
+        scale.ok_or_else(|| ExportError::Range(channel.label.clone()))
+    };
+    stream.ranges.iter().zip(&stream.channels).map(scale).collect()
+}
+
 impl<'a> Sink<'a> {
     fn create(
         kind: Kind,
@@ -138,11 +147,7 @@ impl<'a> Sink<'a> {
             return Err(ExportError::Channels { stream, count: channels, most: CHANNELS_MAX });
         }
         let blocks = Blocks::of(&grid, channels, kind.value_bytes);
-        let mut scales = Vec::with_capacity(channels);
-        for (range, channel) in stream.ranges.iter().zip(&stream.channels) {
-            let scale = Scale::of(*range, stream.header.format, kind.least, kind.most);
-            scales.push(scale.ok_or_else(|| ExportError::Range(channel.label.clone()))?);
-        }
+        let scales = scales(kind, stream)?;
         let annotations = Annotations::lay_out(plan, &grid, &blocks, kind.value_bytes);
         let mut file = outputs.create(&path)?;
         let labels = written_labels(&stream.channels, LABEL_CHARS_MAX, kind.annotations, ascii);

@@ -118,11 +118,8 @@ impl From<To> for Format {
 /// Exports the recording and says what was written.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let is_copy = matches!(arguments.to, Some(To::Xdf | To::Xdfz));
-    let refused = [("--resample", arguments.resample.is_some()), ("--stream", !arguments.stream.is_empty())];
-    if let Some((name, _)) = refused.iter().find(|(_, is_given)| is_copy && *is_given) {
-        return Err(Problem::Failed(format!(
-            "--to xdf and xdfz copy the recording as it is; leave out {name}, or name another format"
-        )));
+    if is_copy {
+        refuse_what_no_copy_heeds(arguments)?;
     }
     let recording = arguments.opening.location(&arguments.file)?;
     let complaint = super::verify::complaint(&recording)?;
@@ -150,16 +147,30 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if is_certified {
         certify(arguments, &report, complaint.is_none())?;
     }
+    say(arguments, &report, complaint.as_deref())?;
+    Ok(if report.left.is_empty() && complaint.is_none() { Exit::Good } else { Exit::Found })
+}
+
+fn refuse_what_no_copy_heeds(arguments: &Arguments) -> Result<(), Problem> {
+    let refused = [("--resample", arguments.resample.is_some()), ("--stream", !arguments.stream.is_empty())];
+    let given = refused.iter().find(|(_, is_given)| *is_given);
+    given.map_or(Ok(()), |(name, _)| {
+        Err(Problem::Failed(format!(
+            "--to xdf and xdfz copy the recording as it is; leave out {name}, or name another format"
+        )))
+    })
+}
+
+/// Says what was written, and why the recording is not whole.
+fn say(arguments: &Arguments, report: &Report, complaint: Option<&str>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if arguments.json {
-        let mut json = json(&report);
+        let mut json = json(report);
         json["is_whole"] = complaint.is_none().into();
-        writeln!(out, "{:#}", Shown(&json))?
-    } else {
-        print(&mut out, &report)?;
-        complaint.iter().try_for_each(|complaint| writeln!(out, "{}", printable(complaint)))?;
+        return writeln!(out, "{:#}", Shown(&json));
     }
-    Ok(if report.left.is_empty() && complaint.is_none() { Exit::Good } else { Exit::Found })
+    print(&mut out, report)?;
+    complaint.iter().try_for_each(|complaint| writeln!(out, "{}", printable(complaint)))
 }
 
 fn entities(arguments: &Arguments) -> Entities {

@@ -7,7 +7,7 @@ use schwann_xdf::is_time;
 
 use super::{
     Kind, Monitor,
-    state::{Clock, Contact},
+    state::{Clock, Contact, MonitorState},
 };
 use crate::{
     batch::Batch, chain, follow::Follower, gauge::Continuity, labels::labels, marker::Marker,
@@ -62,28 +62,7 @@ impl Monitor {
                 state.contact = Contact::Connected;
             }
         }
-        let views: Vec<_> = state.views.iter().filter_map(Weak::upgrade).collect();
-        let mut views: Vec<_> =
-            views.iter().map(|view| view.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-        if batch.lacks_dropped {
-            views.iter_mut().for_each(|view| view.interrupt());
-        }
-        for (row, &stamp) in batch.stamps.iter().enumerate() {
-            let (stamp, sample) = (stamp + offset, batch.sample(row));
-            if batch.lacks_dropped {
-                state.gauge.dropped();
-            }
-            if state.gauge.add(stamp) == Continuity::Broken {
-                views.iter_mut().for_each(|view| view.interrupt());
-            }
-            // A sample without a time has no place on the axis.
-            if !is_time(stamp) {
-                continue;
-            }
-            state.spark.add(stamp, sample);
-            state.history.add(stamp, sample);
-            views.iter_mut().for_each(|view| view.add(stamp, sample));
-        }
+        state.place(batch, offset);
         if self.kind == Kind::Markers {
             self.publish(batch, offset);
         }
@@ -112,6 +91,34 @@ impl Monitor {
         let now = now.map_or_else(|| String::from("one that does not seal"), name);
         let text = format!("from another device: {now}, before {}", name(before));
         self.markers.add(Marker { stream: self.id, time: local_clock(), text });
+    }
+}
+
+impl MonitorState {
+    /// Hands the samples of a batch on to what shows, counts and remembers them.
+    fn place(&mut self, batch: &Batch, offset: f64) {
+        let views: Vec<_> = self.views.iter().filter_map(Weak::upgrade).collect();
+        let mut views: Vec<_> =
+            views.iter().map(|view| view.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        if batch.lacks_dropped {
+            views.iter_mut().for_each(|view| view.interrupt());
+        }
+        for (row, &stamp) in batch.stamps.iter().enumerate() {
+            let (stamp, sample) = (stamp + offset, batch.sample(row));
+            if batch.lacks_dropped {
+                self.gauge.dropped();
+            }
+            if self.gauge.add(stamp) == Continuity::Broken {
+                views.iter_mut().for_each(|view| view.interrupt());
+            }
+            // A sample without a time has no place on the axis.
+            if !is_time(stamp) {
+                continue;
+            }
+            self.spark.add(stamp, sample);
+            self.history.add(stamp, sample);
+            views.iter_mut().for_each(|view| view.add(stamp, sample));
+        }
     }
 }
 

@@ -41,11 +41,7 @@ impl Producer {
             self.sending.renew(&shared.fanout);
         }
         if self.sending.encodings.is_empty() {
-            // No one listens. A stream without a format could not be sent to anyone either.
-            return match shared.advertisement.info().channel_format() {
-                ChannelFormat::Undefined => Err(Error::Argument("The stream has no channel format.")),
-                _ => Ok(()),
-            };
+            return unheard(shared);
         }
         let now = local_clock();
         let rate = shared.advertisement.info().nominal_rate();
@@ -86,6 +82,14 @@ impl Producer {
                 shared.config.tuning.sync_send_timeout,
             ),
         }
+    }
+}
+
+/// What a push says that no one listens to. A stream without a format could not be sent to anyone.
+fn unheard(shared: &Shared) -> Result<(), Error> {
+    match shared.advertisement.info().channel_format() {
+        ChannelFormat::Undefined => Err(Error::Argument("The stream has no channel format.")),
+        _ => Ok(()),
     }
 }
 
