@@ -6,4 +6,4 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages
 export SCHWANN="$built/schwann" MNE_DONTWRITE_HOME=true
-python3 -m pytest -q -p no:cacheprovider -s tests/system/export.py tests/system/export_resampled.py
+python3 -m pytest -q -p no:cacheprovider -s tests/system/export.py tests/system/export_resampled.py tests/system/export_ends.py

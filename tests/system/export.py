@@ -7,7 +7,6 @@ import datetime
 import json
 import math
 import os
-import signal
 import struct
 import subprocess
 from pathlib import Path
@@ -350,27 +349,6 @@ def test_a_dataset_is_accepted_by_bids_validator_and_read_by_mne_bids(recording,
     had = sorted(one["onset"] for one in raw.annotations if "BAD" not in one["description"])
     assert numpy.max(numpy.abs(numpy.subtract(wanted, had))) <= 0.5 / raw.info["sfreq"] + 1e-6
     assert (root / "sourcedata/sub-01/eeg/sub-01_task-rest_run-001_eeg.xdf").read_bytes() == recording.read_bytes()
-
-
-def test_a_name_that_a_copy_does_not_heed_is_refused(recording, tmp_path):
-    for more in [["--stream", "Gaze"], ["--resample", "100"]]:
-        command = [SCHWANN, "export", recording, "--to", "xdfz", "-o", tmp_path / "x.xdfz", *more]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 3 and f"leave out {more[0]}" in done.stderr, done
-    assert not list(tmp_path.iterdir())
-
-
-def test_ctrl_c_leaves_no_file(tmp_path):
-    rows = 100_000
-    stream = Stream(1, "Wide", "EEG", 1000, "float32", numpy.full((rows, 64), 0.1, "<f4"), even(5000, 1000, rows / 1000))
-    write(tmp_path / "wide.xdf", [stream])
-    running = subprocess.Popen([SCHWANN, "export", tmp_path / "wide.xdf", "--to", "csv"], stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "wide.csv").exists():
-        assert running.poll() is None
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == 3 and "stopped before it was done; no file is left" in errors, errors
-    assert [path.name for path in tmp_path.iterdir()] == ["wide.xdf"]
 
 
 @pytest.mark.skipif("SCHWANN_EXPORT_BYTES" not in os.environ, reason="asked for by SCHWANN_EXPORT_BYTES")
