@@ -9,7 +9,7 @@ use super::{
     monitor::Monitor,
     quality,
     spectrum::{Spectrometer, band_power},
-    stretch::Stretch,
+    stretch::{Stretch, are_numbers},
 };
 
 /// What a page wants to have computed, again and again, of one of its views.
@@ -55,9 +55,8 @@ impl Analyse {
         }
         let mut spectrometer = Spectrometer::new(length, stretch.rate);
         // A row has no spectrum if one of its values is no number.
-        let mut density =
-            |row: &Vec<f64>| row.iter().all(|value| value.is_finite()).then(|| spectrometer.welch(row));
-        let densities: Vec<Option<Vec<f64>>> = stretch.rows.iter().map(&mut density).collect();
+        let density = |row: &Vec<f64>| are_numbers(row).then(|| spectrometer.welch(row));
+        let densities: Vec<Option<Vec<f64>>> = stretch.rows.iter().map(density).collect();
         let step = stretch.rate / spectrometer.length() as f64;
         let wanted = self.rows.iter().take(MAX_SPECTRA);
         let rows: Vec<_> = wanted.filter_map(|&row| Some((row, densities.get(row)?))).collect();

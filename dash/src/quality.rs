@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     spectrum::{Spectrometer, band_power},
-    stretch::Stretch,
+    stretch::{Stretch, are_numbers},
 };
 
 /// What one channel is like, before montage and filters.
@@ -69,7 +69,7 @@ fn channel(row: &[f64], rate: f64, format: ChannelFormat, spectrometer: &mut Spe
     let still = row.iter().zip(row.iter().skip(1)).filter(|(one, next)| one == next).count() as f64 / count;
     let end = range_end(format).is_some_and(|[least, most]| low <= least || high >= most);
     let (line, mains) = mains(&spectrometer.welch(row), rate, spectrometer.length());
-    let mark = if !rms.is_finite() {
+    let mark = if !are_numbers(row) {
         Some(Mark::Invalid)
     } else if low == high || still > STILL {
         Some(Mark::Flat)
@@ -146,10 +146,16 @@ mod tests {
             &|time| wave(5.0, 20.0)(time) + wave(60.0, 40.0)(time),
             &wave(9.0, 400.0),
             &|time| if time == 1.0 { f64::NAN } else { wave(9.0, 25.0)(time) },
+            &wave(9.0, 1e200),
         ]);
         let expected =
-            [Mark::Flat, Mark::Railing, Mark::Line, Mark::Line, Mark::Noisy, Mark::Invalid].map(Some);
-        assert_eq!(found, [&[None; 4][..], &expected].concat());
+            [Mark::Flat, Mark::Railing, Mark::Line, Mark::Line, Mark::Noisy, Mark::Invalid, Mark::Noisy]
+                .map(Some);
+        assert_eq!(
+            found,
+            [&[None; 4][..], &expected].concat(),
+            "numbers whose squares are infinite are numbers"
+        );
     }
 
     #[test]

@@ -79,6 +79,11 @@ impl Stretch {
     }
 }
 
+/// Whether all values of a row are numbers.
+pub(super) fn are_numbers(row: &[f64]) -> bool {
+    row.iter().all(|value| value.is_finite())
+}
+
 /// Stamps that are further apart have a gap between them.
 const GAP_SAMPLES: f64 = 2.5;
 const LEAST_SECONDS: f64 = 0.25;
