@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use schwann_xdf::{ClockMap, is_time};
+use schwann_xdf::{ClockMap, LONGEST_BLOCK, is_time};
 
 use crate::error::ExportError;
 use crate::plan::Stream;
@@ -192,8 +192,6 @@ impl Walk {
 const HALF: f64 = 0.5;
 /// Samples further from their times, in seconds, are not where they belong.
 const OFF_SECONDS: f64 = 0.1;
-/// As long is a block, in seconds, whose samples may all have the stamp of one. See [`schwann_xdf::uncrowd`].
-const LONGEST_BLOCK: f64 = 2.0;
 /// So many samples may be put into gaps in any case: an hour of 30 kHz.
 const FILLED_MAX: u64 = 108_000_000;
 const FILLED_FACTOR: u64 = 4;

@@ -62,12 +62,5 @@ impl Filter {
         output.copy_from_slice(input);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.sections.run(output, self.channels, &mut state);
-        // What is no number would stay in the filter for ever: the channel begins anew after it.
-        for channel in 0..self.channels {
-            let mut own = state.iter().skip(channel).step_by(self.channels);
-            if own.any(|delays| !delays.iter().all(|delay| delay.is_finite())) {
-                state.iter_mut().skip(channel).step_by(self.channels).for_each(|delays| *delays = [0.0; 2]);
-            }
-        }
     }
 }

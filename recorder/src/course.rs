@@ -131,9 +131,7 @@ impl Course {
         self.stamps.add(seconds, period, is_gap);
         if !is_gap {
             self.step = self.step.max(seconds);
-            if period > 0.0 {
-                self.grid.add(seconds, period);
-            }
+            self.grid.add(seconds, period);
             return Step::Whole;
         }
         let missing = ((seconds_missed * self.nominal_rate).round() as u64).saturating_sub(1);

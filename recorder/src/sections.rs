@@ -53,7 +53,8 @@ impl Sections {
         }
     }
 
-    /// Filters samples × channels in their place, and goes on from there the next time.
+    /// Filters samples × channels in their place, and goes on from there the next time. What is no number does not stay: the
+    /// channel begins anew.
     ///
     /// - Shape: two delays per channel and section, sections first.
     pub fn run(&self, samples: &mut [f64], channels: usize, delays: &mut [[f64; 2]]) {
@@ -65,6 +66,8 @@ impl Sections {
                 }
             }
         }
+        let stays = |delay: &&mut [f64; 2]| delay.iter().any(|number| !number.is_finite());
+        delays.iter_mut().filter(stays).for_each(|delay| *delay = [0.0; 2]);
     }
 }
 
@@ -78,6 +81,15 @@ fn step([b0, b1, b2, a1, a2]: &[f64; 5], value: f64, delay: &mut [f64; 2]) -> f6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_number_does_not_stay() {
+        let section = [0.2, 0.3, 0.2, 1.0, -0.5, 0.1];
+        let sections = Sections::new(&[section; 2]).expect("usable");
+        let mut delays = [[0.0; 2]; 4];
+        sections.run(&mut [1.0, f64::NAN], 2, &mut delays);
+        assert!(delays[0] != [0.0; 2] && delays[1] == [0.0; 2] && delays[3] == [0.0; 2], "{delays:?}");
+    }
 
     #[test]
     fn one_value_at_a_time_is_the_same_as_all_at_once() {

@@ -48,7 +48,7 @@ pub use sealing::{Identities, KeyError, Recipients, Sealed};
 pub use source::{Location, Source, Wrapping};
 pub use survey::{
     ANOTHER_CLOCK, ClockQuality, ClockSegment, ClockStep, Drift, GAP_PERIODS, GAP_SECONDS, Gap, Grid,
-    StampTiming, SteppedClock, StreamSurvey, Survey, is_time, uncrowd,
+    LONGEST_BLOCK, StampTiming, SteppedClock, StreamSurvey, Survey, is_time, uncrowd,
 };
 pub use sys::private_as;
 pub use values::{Number, Values};

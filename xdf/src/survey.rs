@@ -13,7 +13,7 @@ use crate::header::{StreamFooter, StreamHeader, root_child_text};
 use crate::reader::{Damage, DamageKind, Event, ReadError, Reader};
 use crate::source::Location;
 use steps::Skips;
-pub use steps::{Grid, uncrowd};
+pub use steps::{Grid, LONGEST_BLOCK, uncrowd};
 use timing::TimingTally;
 pub use timing::{ClockSegment, ClockStep, Drift, StampTiming, SteppedClock};
 

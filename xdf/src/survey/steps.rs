@@ -37,7 +37,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Takes in a step that is no gap; returns how many samples fit into it, if it is several whole periods long.
+    /// Takes in a step that is no gap; returns how many samples fit into it, if it is several whole periods long. Without a rate,
+    /// whose period is 0, no step is.
     ///
     /// - Units: seconds.
     pub fn add(&mut self, step: f64, period: f64) -> Option<u64> {
@@ -84,8 +85,7 @@ pub(super) struct Skips {
 impl Skips {
     /// Takes in a step that is no gap by itself.
     pub(super) fn add(&mut self, after: f64, seconds: f64, period: f64) {
-        let is_regular = period > 0.0;
-        let Some(missing) = is_regular.then(|| self.grid.add(seconds, period)).flatten() else { return };
+        let Some(missing) = self.grid.add(seconds, period) else { return };
         self.seconds += seconds;
         if self.first.len() < Survey::LISTED_MAX {
             self.first.push(Gap { after, seconds, missing });
@@ -108,7 +108,7 @@ impl Skips {
 }
 
 /// A longer block than this, in seconds, does not excuse a gap.
-const LONGEST_BLOCK: f64 = 2.0;
+pub const LONGEST_BLOCK: f64 = 2.0;
 /// How far a step may be from whole periods, in periods.
 const TOLERANCE: f64 = 0.2;
 /// As few may be chance.
@@ -154,6 +154,8 @@ mod tests {
         let set_right = [&[1.0; 999][..], &[2.0]].concat();
         assert_eq!(lost(repeated(50, &set_right)), (0, 0), "stamps that are set right now and then");
         assert_eq!(lost(repeated(1_000, &[1.0, 1.0, 2.0])), (0, 0), "a wrong rate");
+        let mut irregular = Grid::default();
+        assert!([0.0, 1.0, 2.0].into_iter().all(|step| irregular.add(step, 0.0).is_none()));
         assert_eq!(lost([f64::NAN, f64::INFINITY, -3.0, 0.0]), (0, 0));
     }
 }
