@@ -109,7 +109,10 @@ impl Recording {
     pub fn is_unsure(&self) -> bool {
         let runs = self.in_order();
         let mut runs = runs.iter().filter_map(|run| self.far.runs().get(run));
-        self.hub.is_ok() && runs.any(|far| matches!(self.recorded(far).end, RunEnd::Unknown | RunEnd::Silent))
+        self.hub.is_ok()
+            && runs.any(|far| {
+                matches!(self.end(far, far.follower().report().end), RunEnd::Unknown | RunEnd::Silent)
+            })
     }
 
     pub(super) fn recorded(&self, far: &FarRun) -> RecordedRun {
@@ -124,13 +127,19 @@ impl Recording {
             blocks: archive.map_or(0, Archive::blocks),
             missing,
             lost: above(report.lost, far.floor()),
-            end: match report.end {
-                End::Complete => RunEnd::Complete,
-                End::CutOff => RunEnd::CutOff,
-                End::Open if self.hub.is_err() || !far.went_on(self.listened) => RunEnd::Unknown,
-                End::Open if archive.is_some_and(|archive| self.is_silent(far, archive)) => RunEnd::Silent,
-                End::Open => RunEnd::Open,
-            },
+            end: self.end(far, report.end),
+        }
+    }
+
+    /// How a run ended of which its blocks say this.
+    fn end(&self, far: &FarRun, said: End) -> RunEnd {
+        let archive = self.archives.get(&far.id());
+        match said {
+            End::Complete => RunEnd::Complete,
+            End::CutOff => RunEnd::CutOff,
+            End::Open if self.hub.is_err() || !far.went_on(self.listened) => RunEnd::Unknown,
+            End::Open if archive.is_some_and(|archive| self.is_silent(far, archive)) => RunEnd::Silent,
+            End::Open => RunEnd::Open,
         }
     }
 
