@@ -97,14 +97,11 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
         bytes(done.damaged_bytes),
         plural(done.footer_count, "footer"),
     )?;
+    let texts = plural(done.replaced_text_count as usize, "text");
     match done.replaced_text_count {
         0 => Ok(()),
-        count => writeln!(out, "  {} no UTF-8: the copy has \u{fffd} for each such byte", are(count)),
+        _ => writeln!(out, "  {texts} with bytes that are no UTF-8: the copy has \u{fffd} for each of them"),
     }
-}
-
-fn are(count: u64) -> String {
-    format!("{} {}", plural(count as usize, "text"), if count == 1 { "is" } else { "are" })
 }
 
 fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {

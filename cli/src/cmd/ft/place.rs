@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use schwann_fieldtrip::wire::DataType;
+use schwann_fieldtrip::wire::{DataType, Family};
 use schwann_fieldtrip::{Address, Client, ClientError, Options, to_f64};
 
 use crate::exit::Problem;
@@ -30,7 +30,7 @@ impl BufferAddress {
     /// Says that `error` happened at this buffer.
     pub(super) fn problem(&self, error: ClientError) -> Problem {
         let advice = match error {
-            ClientError::Refused(GET) => {
+            ClientError::Refused(code) if code == Family::Get.refused() => {
                 ": it has no header yet, or not what was asked for; `schwann ft put --rate HZ` writes a header"
             }
             _ => "",
@@ -38,9 +38,6 @@ impl BufferAddress {
         Problem::with(&self.address, format_args!("{error}{advice}"))
     }
 }
-
-/// The code by which a buffer refuses to give something (fieldtrip §4).
-const GET: u16 = 517;
 
 /// Writes samples, at most so many, as text: a line per sample, a tab between channels.
 ///

@@ -268,7 +268,7 @@ impl Conversation {
             self.named = Some(now);
             let Report { lag, skipped, .. } = report;
             // One that reads the newest samples alone skips by its own wish, and is not late.
-            if lag < 0.05 {
+            if lag < LATE_SECONDS {
                 log::verbose!(1, "{name}: {who} skipped {skipped} samples so far");
             } else {
                 log::warning!(
@@ -375,6 +375,8 @@ enum Heard {
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is waited for unless there is a reason not to.
 const ANYTHING: Interest = Interest::READABLE.add(Interest::WRITABLE);
+/// A consumer with a shorter lag is on time; it would be said as 0.0 s.
+const LATE_SECONDS: f64 = 0.05;
 /// Time after which it is said again that a consumer is behind.
 const NAME_AGAIN: Duration = Duration::from_secs(10);
 /// Bytes read at a time while a request arrives.
