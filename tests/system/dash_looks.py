@@ -140,6 +140,8 @@ def check_gap(page, source) -> None:
 def check_gone(page, source) -> None:
     source.kill()
     page.wait("/1 gone|2 gone/.test(document.getElementById('summary').innerText)", "a sender is gone", 40)
+    # The summary counts its markers, too, which may go first.
+    page.wait("document.getElementById('plot-note').matches('.stopped:not([hidden])')", "and its traces say so", 40)
     for theme in ("light", "dark"):
         set_theme(page, theme)
         state = State(page, f"gone {theme}")
