@@ -22,12 +22,15 @@ edges = outlet({NAME!r}, "EEG", 7, 250, pylsl.cf_double64)
 partly = outlet("Partly", "EEG", 4, 250, pylsl.cf_float32)
 marks = outlet("<script>window.caught = 2</script>", "Markers", 1, 0, pylsl.cf_string)
 def stream():
-    number = 0
+    number, start = 0, pylsl.local_clock()
     while True:
-        number += 1
-        edges.push_sample(values[number % 7:] + values[:number % 7])
-        wave = [math.sin(number / (4 + channel)) for channel in range(4)]
-        partly.push_sample([*wave[:2], math.nan, wave[3]])
+        # What a busy machine held up is sent later, with the times at which it was due.
+        while number < 250 * (pylsl.local_clock() - start):
+            number += 1
+            due = start + number / 250
+            edges.push_sample(values[number % 7:] + values[:number % 7], due)
+            wave = [math.sin(number / (4 + channel)) for channel in range(4)]
+            partly.push_sample([*wave[:2], math.nan, wave[3]], due)
         time.sleep(0.004)
 threading.Thread(target=stream, daemon=True).start()
 print("ready", flush=True)
