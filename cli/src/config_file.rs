@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use schwann::config::{Ini, NoteKind, Origin, Outcome, Search};
+use schwann::config::{Ini, Note, NoteKind, Origin, Outcome, Search};
 use schwann::security::{Admitted, Pins, Policy};
 
 use crate::exit::Problem;
@@ -140,11 +140,15 @@ fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
             Outcome::Invalid(invalid) => return Err(format!("nothing was written, because {invalid}")),
             Outcome::Loaded { notes } => {
                 let full = format!("{section}.{key}");
-                let odd = |note: &&schwann::config::Note| {
-                    note.key == full && matches!(note.kind, NoteKind::UnknownKey | NoteKind::WithoutBraces)
+                let odd = |note: &&Note| {
+                    note.key == full && !matches!(note.kind, NoteKind::NoEffect | NoteKind::TrailingText)
                 };
-                if let Some(note) = notes.iter().find(odd) {
-                    return Err(format!("nothing was written: {note}"));
+                match notes.iter().find(odd) {
+                    Some(Note { kind: NoteKind::WrongValue(error), .. }) => {
+                        return Err(format!("nothing was written: {full} {error}"));
+                    }
+                    Some(note) => return Err(format!("nothing was written: {note}")),
+                    None => {}
                 }
             }
             _ => {}

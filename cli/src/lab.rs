@@ -6,7 +6,7 @@ use std::hash::RandomState;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Once};
 
-use schwann::config::{LoadReport, NoteKind, Outcome, Search};
+use schwann::config::{LoadReport, Note, NoteKind, Outcome, Search};
 use schwann::inlet::Protection;
 use schwann::load_report;
 use schwann::security::{Policy, TrustError};
@@ -29,8 +29,12 @@ fn complain(report: &LoadReport) {
     for attempt in &report.attempts {
         let what = match &attempt.outcome {
             Outcome::Loaded { notes } => {
-                let emptied = notes.iter().filter(|note| note.kind == NoteKind::WithoutBraces);
-                emptied.for_each(|note| eprintln!("schwann: {}: {note}", attempt.origin));
+                let is_lost =
+                    |note: &&Note| matches!(note.kind, NoteKind::WithoutBraces | NoteKind::WrongValue(_));
+                notes
+                    .iter()
+                    .filter(is_lost)
+                    .for_each(|note| eprintln!("schwann: {}: {note}", attempt.origin));
                 continue;
             }
             Outcome::Invalid(invalid) => format!("{invalid}"),

@@ -190,19 +190,18 @@ pub struct Tuning {
 }
 
 impl Config {
-    /// Reads a configuration text; keys that it does not set have their defaults.
+    /// Reads a configuration text. Keys that it does not set, or not to a value that can be used, have their defaults.
     ///
-    /// - Errors: [`Invalid`] names the line and the reason. Nothing of a wrong text is used.
+    /// - Errors: [`Invalid`] names a line that is not INI, and why. Nothing of such a text is used.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         Self::parse_with_notes(text).map(|(config, _)| config)
     }
 
     /// The same as [`Self::parse`], with what may be a mistake although it is valid.
     pub fn parse_with_notes(text: &str) -> Result<(Self, Vec<Note>), Invalid> {
-        let raw = Ini::parse(text).map_err(|(line, error)| Invalid::Syntax { line, error })?;
+        let raw = Ini::parse(text).map_err(|(line, error)| Invalid { line, error })?;
         let mut reader = Reader::new(&raw);
-        let parts =
-            Parts::read(&mut reader).map_err(|(line, key, error)| Invalid::Value { line, key, error })?;
+        let parts = Parts::read(&mut reader);
         let notes = reader.finish(&RAW_KEYS);
         let Parts { log, ports, multicast, lab, tuning } = parts;
         Ok((

@@ -167,7 +167,7 @@ pub fn start_security_log(config: &Config) {
     }
 }
 
-/// Writes a report to the log. A failed candidate is always printed, at every log level.
+/// Writes a report to the log. A failed candidate and a wrong value are always printed, at every log level.
 fn tell(report: &LoadReport) {
     for attempt in &report.attempts {
         let Outcome::Loaded { notes } = &attempt.outcome else {
@@ -180,6 +180,9 @@ fn tell(report: &LoadReport) {
                 NoteKind::NoEffect => log::info!("{}, {note}", attempt.origin),
                 NoteKind::TrailingText | NoteKind::WithoutBraces => {
                     log::warning!("{}, {note}", attempt.origin);
+                }
+                NoteKind::WrongValue(_) => {
+                    log::announce(log::level::ERROR, format_args!("{}, {note}", attempt.origin));
                 }
                 NoteKind::UnknownKey => log::verbose!(1, "{}, {note}", attempt.origin),
             }

@@ -24,6 +24,13 @@ def no_port_left(lab):
 @case("config-invalid")
 def a_configuration_that_does_not_parse(lab):
     lab.cable()
+    lab.configuration = "[tuning]\nTimeProbeCount\n"
+    lab.send()
+
+
+@case("config-wrong-value")
+def a_value_that_cannot_be_used(lab):
+    lab.cable()
     lab.configuration = "[tuning]\nTimeProbeCount=many\n"
     lab.send()
 

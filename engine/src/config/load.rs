@@ -3,7 +3,7 @@
 use core::fmt;
 use std::{fs, io, path::PathBuf};
 
-use super::{Config, Note, NoteKind, SyntaxError, ValueError};
+use super::{Config, Note, NoteKind, SyntaxError};
 use crate::environment;
 
 /// The places where a configuration may be, in the order of their precedence.
@@ -29,26 +29,13 @@ pub enum Origin {
     File(PathBuf),
 }
 
-/// Why a configuration text cannot be used.
+/// Why a configuration text cannot be used: a line is not INI.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Invalid {
-    /// A line is not INI.
-    Syntax {
-        /// The line, counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        error: SyntaxError,
-    },
-    /// A value does not fit its key.
-    Value {
-        /// The line, counted from 1; 0 for a default.
-        line: usize,
-        /// The full key.
-        key: &'static str,
-        /// What is wrong with the value.
-        error: ValueError,
-    },
+pub struct Invalid {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub error: SyntaxError,
 }
 
 /// What became of one candidate.
@@ -207,10 +194,7 @@ impl fmt::Display for Origin {
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax { line, error } => write!(f, "line {line} {error}"),
-            Self::Value { line, key, error } => write!(f, "line {line}: {key} {error}"),
-        }
+        write!(f, "line {} {}", self.line, self.error)
     }
 }
 
@@ -231,6 +215,9 @@ impl fmt::Display for Note {
             NoteKind::UnknownKey => write!(f, "line {line}: {key} is no known key and is ignored"),
             NoteKind::WithoutBraces => {
                 write!(f, "line {line}: {key} is empty, because a list needs braces: {{a, b}}")
+            }
+            NoteKind::WrongValue(error) => {
+                write!(f, "line {line}: {key} {error}, so its default counts")
             }
         }
     }

@@ -7,7 +7,7 @@ use core::time::Duration;
 use schwann_proto::postproc::SMOOTHING_HALFTIME;
 use schwann_proto::stream::{BASE_PORT, MULTICAST_PORT, PORT_RANGE, PROTOCOL_VERSION};
 
-use super::value::{Reader, Rejected, ValueError, ZonedAddress};
+use super::value::{Reader, ZonedAddress};
 use super::{IpVersions, Lab, LogConfig, Multicast, PortFallback, Ports, Scope, Tuning};
 
 /// The typed sections, before they are joined with the raw text.
@@ -20,28 +20,28 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Rejected> {
-        let ports = Ports::read(reader)?;
-        Ok(Self {
-            log: LogConfig::read(reader)?,
-            multicast: Multicast::read(reader, ports.ip)?,
-            lab: Lab::read(reader)?,
-            tuning: Tuning::read(reader)?,
+    pub(super) fn read(reader: &mut Reader<'_>) -> Self {
+        let ports = Ports::read(reader);
+        Self {
+            log: LogConfig::read(reader),
+            multicast: Multicast::read(reader, ports.ip),
+            lab: Lab::read(reader),
+            tuning: Tuning::read(reader),
             ports,
-        })
+        }
     }
 }
 
 impl LogConfig {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Rejected> {
-        let level = reader.integer("log.level", 0, -3..=9)?;
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let level = reader.integer("log.level", 0, -3..=9);
         let file = reader.text("log.file", "");
-        Ok(Self { level, file: (!file.is_empty()).then(|| file.into()) })
+        Self { level, file: (!file.is_empty()).then(|| file.into()) }
     }
 }
 
 impl Ports {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Rejected> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         let choices = [
             ("allow", IpVersions::Both),
             ("allowed", IpVersions::Both),
@@ -50,28 +50,26 @@ impl Ports {
             ("force", IpVersions::V6),
             ("forced", IpVersions::V6),
         ];
-        let random = reader.switch("ports.AllowRandomPorts", true)?;
-        Ok(Self {
-            multicast: reader.integer("ports.MulticastPort", MULTICAST_PORT, 0..=65_535)?,
-            base: reader.integer("ports.BasePort", BASE_PORT, 0..=65_535)?,
-            range: reader.integer("ports.PortRange", PORT_RANGE, 0..=65_535)?,
+        let random = reader.switch("ports.AllowRandomPorts", true);
+        Self {
+            multicast: reader.integer("ports.MulticastPort", MULTICAST_PORT, 0..=65_535),
+            base: reader.integer("ports.BasePort", BASE_PORT, 0..=65_535),
+            range: reader.integer("ports.PortRange", PORT_RANGE, 0..=65_535),
             fallback: if random { PortFallback::Random } else { PortFallback::Fail },
-            ip: reader.choice("ports.IPv6", IpVersions::Both, "allow, disable, force", &choices)?,
-        })
+            ip: reader.choice("ports.IPv6", IpVersions::Both, "allow, disable, force", &choices),
+        }
     }
 }
 
 impl Multicast {
-    fn read(reader: &mut Reader<'_>, ip: IpVersions) -> Result<Self, Rejected> {
-        let scope = reader.choice("multicast.ResolveScope", Scope::Site, SCOPE_NAMES, &SCOPES)?;
-        let group = reader.text(GROUP_KEY, DEFAULT_GROUP);
+    fn read(reader: &mut Reader<'_>, ip: IpVersions) -> Self {
+        let scope = reader.choice("multicast.ResolveScope", Scope::Site, SCOPE_NAMES, &SCOPES);
+        let group = reader.ipv6_groups(GROUP_KEY, DEFAULT_GROUP);
         let (mut machine, mut list, mut ttl) = (Vec::new(), Vec::new(), 0_u8);
         for level in &LEVELS {
-            let mut addresses = reader.addresses(level.key, level.default)?;
-            if let Some(prefix) = level.ipv6_prefix {
-                let address = ZonedAddress::parse(&format!("{prefix}:{group}"));
-                addresses.push(address.ok_or_else(|| reader.wrong(GROUP_KEY, ValueError::Address))?);
-            }
+            let mut addresses = reader.addresses(level.key, level.default);
+            let ipv6 = level.ipv6_prefix.map(|prefix| format!("{prefix}:{group}"));
+            addresses.extend(ipv6.and_then(|address| ZonedAddress::parse(&address)));
             if level.scope == Scope::Machine {
                 machine = addresses.iter().map(|address| address.ip).collect();
             }
@@ -80,61 +78,61 @@ impl Multicast {
                 ttl = level.ttl;
             }
         }
-        let replacement = reader.addresses("multicast.AddressesOverride", &[])?;
+        let replacement = reader.addresses("multicast.AddressesOverride", &[]);
         let list = if replacement.is_empty() { list } else { replacement };
-        let override_ttl: i32 = reader.integer("multicast.TTLOverride", -1, i64::from(i32::MIN)..=255)?;
-        Ok(Self {
+        let override_ttl: i32 = reader.integer("multicast.TTLOverride", -1, i64::from(i32::MIN)..=255);
+        Self {
             scope,
-            listen_address: reader.address("multicast.ListenAddress")?,
+            listen_address: reader.address("multicast.ListenAddress"),
             machine_addresses: machine,
             discovery_addresses: list.into_iter().map(|a| a.ip).filter(|&a| ip.allows(a)).collect(),
             ttl: u8::try_from(override_ttl).unwrap_or(ttl),
-            interfaces: reader.addresses("multicast.Interfaces", &[])?,
-        })
+            interfaces: reader.addresses("multicast.Interfaces", &[]),
+        }
     }
 }
 
 impl Lab {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Rejected> {
-        Ok(Self {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self {
             known_peers: reader.set("lab.KnownPeers", &[]),
             session_id: reader.text("lab.SessionID", "default"),
-            resolve_over_tcp: reader.switch("lab.ResolveOverTCP", false)?,
-        })
+            resolve_over_tcp: reader.switch("lab.ResolveOverTCP", false),
+        }
     }
 }
 
 impl Tuning {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Rejected> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         reader.accept_without_effect(&WITHOUT_EFFECT);
         let ms = Duration::from_millis;
-        let watchdog_time_threshold = reader.seconds("tuning.WatchdogTimeThreshold", ms(15_000))?;
-        Ok(Self {
+        let watchdog_time_threshold = reader.seconds("tuning.WatchdogTimeThreshold", ms(15_000));
+        Self {
             protocol_version: reader
-                .integer("tuning.UseProtocolVersion", PROTOCOL_VERSION, ANY_COUNT)?
+                .integer("tuning.UseProtocolVersion", PROTOCOL_VERSION, ANY_COUNT)
                 .min(PROTOCOL_VERSION),
-            watchdog_check_interval: reader.seconds("tuning.WatchdogCheckInterval", ms(15_000))?,
+            watchdog_check_interval: reader.seconds("tuning.WatchdogCheckInterval", ms(15_000)),
             watchdog_time_threshold,
-            sync_send_timeout: reader.seconds("tuning.SyncSendTimeout", watchdog_time_threshold)?,
-            multicast_min_rtt: reader.seconds("tuning.MulticastMinRTT", ms(500))?,
-            multicast_max_rtt: reader.seconds("tuning.MulticastMaxRTT", ms(3_000))?,
-            unicast_min_rtt: reader.seconds("tuning.UnicastMinRTT", ms(750))?,
-            unicast_max_rtt: reader.seconds("tuning.UnicastMaxRTT", ms(5_000))?,
-            continuous_resolve_interval: reader.seconds("tuning.ContinuousResolveInterval", ms(500))?,
-            max_cached_queries: reader.integer("tuning.MaxCachedQueries", 100, ANY_COUNT)?,
-            time_update_interval: reader.seconds("tuning.TimeUpdateInterval", ms(2_000))?,
-            time_update_min_probes: reader.integer("tuning.TimeUpdateMinProbes", 6, ANY_COUNT)?,
-            time_probe_count: reader.integer("tuning.TimeProbeCount", 8, ANY_COUNT)?,
-            time_probe_interval: reader.seconds("tuning.TimeProbeInterval", ms(64))?,
-            time_probe_max_rtt: reader.seconds("tuning.TimeProbeMaxRTT", ms(128))?,
-            send_socket_buffer_size: reader.integer("tuning.SendSocketBufferSize", 0, ANY_COUNT)?,
-            receive_socket_buffer_size: reader.integer("tuning.ReceiveSocketBufferSize", 0, ANY_COUNT)?,
-            smoothing_halftime: reader.number("tuning.SmoothingHalftime", SMOOTHING_HALFTIME)?,
-            force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false)?,
-            local_socket: reader.switch("tuning.LocalSocket", true)?,
-            prompt_readers: reader.switch("tuning.PromptReaders", true)?,
-            timer_resolution_ms: reader.integer("tuning.TimerResolution", 1, ANY_COUNT)?,
-        })
+            sync_send_timeout: reader.seconds("tuning.SyncSendTimeout", watchdog_time_threshold),
+            multicast_min_rtt: reader.seconds("tuning.MulticastMinRTT", ms(500)),
+            multicast_max_rtt: reader.seconds("tuning.MulticastMaxRTT", ms(3_000)),
+            unicast_min_rtt: reader.seconds("tuning.UnicastMinRTT", ms(750)),
+            unicast_max_rtt: reader.seconds("tuning.UnicastMaxRTT", ms(5_000)),
+            continuous_resolve_interval: reader.seconds("tuning.ContinuousResolveInterval", ms(500)),
+            max_cached_queries: reader.integer("tuning.MaxCachedQueries", 100, ANY_COUNT),
+            time_update_interval: reader.seconds("tuning.TimeUpdateInterval", ms(2_000)),
+            time_update_min_probes: reader.integer("tuning.TimeUpdateMinProbes", 6, ANY_COUNT),
+            time_probe_count: reader.integer("tuning.TimeProbeCount", 8, ANY_COUNT),
+            time_probe_interval: reader.seconds("tuning.TimeProbeInterval", ms(64)),
+            time_probe_max_rtt: reader.seconds("tuning.TimeProbeMaxRTT", ms(128)),
+            send_socket_buffer_size: reader.integer("tuning.SendSocketBufferSize", 0, ANY_COUNT),
+            receive_socket_buffer_size: reader.integer("tuning.ReceiveSocketBufferSize", 0, ANY_COUNT),
+            smoothing_halftime: reader.number("tuning.SmoothingHalftime", SMOOTHING_HALFTIME),
+            force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false),
+            local_socket: reader.switch("tuning.LocalSocket", true),
+            prompt_readers: reader.switch("tuning.PromptReaders", true),
+            timer_resolution_ms: reader.integer("tuning.TimerResolution", 1, ANY_COUNT),
+        }
     }
 }
 

@@ -208,10 +208,15 @@ fn a_wrong_value_is_named_with_its_line() {
             "[multicast]\nIPv6MulticastGroup=x",
             "line 2: multicast.IPv6MulticastGroup contains something that is not an IP address",
         ),
-        ("[lab\nx=1", "line 1 opens a section without a closing ']'"),
     ] {
-        assert_eq!(error(text), expected, "{text:?}");
+        let text = format!("{text}\n[log]\nfile=kept\n");
+        let (config, notes) = Config::parse_with_notes(&text).expect("each line is INI");
+        let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
+        assert_eq!(notes, [format!("{expected}, so its default counts")], "{text:?}");
+        let (raw, log) = (config.raw.clone(), LogConfig { level: 0, file: Some("kept".into()) });
+        assert_eq!(config, Config { raw, log, ..Config::default() }, "{text:?}");
     }
+    assert_eq!(error("[lab\nx=1"), "line 1 opens a section without a closing ']'");
 }
 
 #[test]
@@ -277,7 +282,7 @@ fn the_first_valid_candidate_wins_and_the_others_are_reported() {
     let unused = file("unused.cfg", "[lab]\nSessionID=unused\n");
     let absent = folder.join("absent.cfg");
     let search = Search {
-        content: Some("ports.BasePort=x".to_owned()),
+        content: Some("ports.BasePort".to_owned()),
         required: vec![absent.clone(), broken.clone()],
         optional: vec![absent.clone(), good.clone(), unused],
     };
@@ -340,8 +345,8 @@ fn a_policy_in_a_file_that_cannot_be_used_is_not_lost() {
         let search = Search { content: Some(text.to_owned()), ..Search::default() };
         search.load().0.has_lost_policy
     };
-    assert!(lost("[ports]\nBasePort=abc\n[ Security ] ; ours\npolicy=require\n"));
-    assert!(!lost("[ports]\nBasePort=abc\n"), "it says nothing of security");
+    assert!(lost("[ports]\nBasePort\n[ Security ] ; ours\npolicy=require\n"));
+    assert!(!lost("[ports]\nBasePort\n"), "it says nothing of security");
     assert!(!lost("[security]\npolicy=require\n"), "it is in force");
 }
 

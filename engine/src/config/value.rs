@@ -1,7 +1,7 @@
 //! Typed values of the configuration: numbers, switches, sets, addresses.
 //!
 //! The original reads numbers with C++ streams and turns an unreadable one into 0. It takes only `1`
-//! for true. Here an unreadable value is an error that names its line. A number followed by other
+//! for true. Here an unreadable value has its default, and a note names its line. A number followed by other
 //! text keeps its value, as in the original, but leaves a note. Source: lsl-wire §2.
 
 use core::{fmt, net::IpAddr, ops::RangeInclusive, time::Duration};
@@ -84,6 +84,8 @@ pub enum NoteKind {
     UnknownKey,
     /// A set needs braces (`{a, b}`); without them it is empty.
     WithoutBraces,
+    /// The value cannot be used, so the default counts.
+    WrongValue(ValueError),
 }
 
 /// Reads typed values by full key and remembers which keys were asked for.
@@ -93,20 +95,12 @@ pub(super) struct Reader<'a> {
     notes: Vec<Note>,
 }
 
-/// A wrong value: its line, its key, and the reason.
-pub(super) type Rejected = (usize, &'static str, ValueError);
-
 impl<'a> Reader<'a> {
     pub(super) fn new(ini: &'a Ini) -> Self {
         Self { ini, known: BTreeSet::new(), notes: Vec::new() }
     }
 
-    pub(super) fn integer<T>(
-        &mut self,
-        key: &'static str,
-        default: T,
-        range: RangeInclusive<i64>,
-    ) -> Result<T, Rejected>
+    pub(super) fn integer<T>(&mut self, key: &'static str, default: T, range: RangeInclusive<i64>) -> T
     where
         T: TryFrom<i64>,
     {
@@ -121,14 +115,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn number(&mut self, key: &'static str, default: f32) -> Result<f32, Rejected> {
+    pub(super) fn number(&mut self, key: &'static str, default: f32) -> f32 {
         self.read(key, default, |text| {
             let (number, rest) = leading_number(text).ok_or(ValueError::Number)?;
             Ok((number as f32, (!rest.is_empty()).then_some(NoteKind::TrailingText)))
         })
     }
 
-    pub(super) fn seconds(&mut self, key: &'static str, default: Duration) -> Result<Duration, Rejected> {
+    pub(super) fn seconds(&mut self, key: &'static str, default: Duration) -> Duration {
         self.read(key, default, |text| {
             let (number, rest) = leading_number(text).ok_or(ValueError::Number)?;
             if !(0.0..=MAX_SECONDS as f64).contains(&number) {
@@ -139,7 +133,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn switch(&mut self, key: &'static str, default: bool) -> Result<bool, Rejected> {
+    pub(super) fn switch(&mut self, key: &'static str, default: bool) -> bool {
         self.read(key, default, |text| Ok((switch_word(text).ok_or(ValueError::Switch)?, None)))
     }
 
@@ -153,7 +147,7 @@ impl<'a> Reader<'a> {
         default: T,
         expected: &'static str,
         choices: &[(&str, T)],
-    ) -> Result<T, Rejected> {
+    ) -> T {
         self.read(key, default, |text| {
             let found = choices.iter().find(|(word, _)| *word == text);
             found.map(|(_, value)| (*value, None)).ok_or(ValueError::Choice { expected })
@@ -170,19 +164,26 @@ impl<'a> Reader<'a> {
         items.map(str::to_owned).collect()
     }
 
-    pub(super) fn addresses(
-        &mut self,
-        key: &'static str,
-        default: &[&str],
-    ) -> Result<Vec<ZonedAddress>, Rejected> {
-        let items = self.set(key, default);
-        let parsed = items.iter().map(|item| ZonedAddress::parse(item)).collect::<Option<Vec<_>>>();
-        parsed.ok_or_else(|| self.wrong(key, ValueError::Address))
+    pub(super) fn addresses(&mut self, key: &'static str, default: &[&str]) -> Vec<ZonedAddress> {
+        let parse =
+            |items: &[String]| items.iter().map(|item| ZonedAddress::parse(item)).collect::<Option<Vec<_>>>();
+        parse(&self.set(key, default)).unwrap_or_else(|| {
+            self.wrong(key, ValueError::Address);
+            default.iter().filter_map(|item| ZonedAddress::parse(item)).collect()
+        })
     }
 
-    pub(super) fn address(&mut self, key: &'static str) -> Result<Option<ZonedAddress>, Rejected> {
+    pub(super) fn address(&mut self, key: &'static str) -> Option<ZonedAddress> {
         self.read(key, None, |text| {
             ZonedAddress::parse(text).map(|address| (Some(address), None)).ok_or(ValueError::Address)
+        })
+    }
+
+    /// The last seven groups of an IPv6 address.
+    pub(super) fn ipv6_groups(&mut self, key: &'static str, default: &str) -> String {
+        self.read(key, default.to_owned(), |text| {
+            let whole = ZonedAddress::parse(&format!("FF02:{text}"));
+            whole.map(|_| (text.to_owned(), None)).ok_or(ValueError::Address)
         })
     }
 
@@ -193,11 +194,6 @@ impl<'a> Reader<'a> {
                 self.note(key, entry.line, NoteKind::NoEffect);
             }
         }
-    }
-
-    /// The error that `key` has a wrong value.
-    pub(super) fn wrong(&self, key: &'static str, error: ValueError) -> Rejected {
-        (self.ini.entry(key).map_or(0, |entry| entry.line), key, error)
     }
 
     /// The notes collected, with one for each key that nothing asked for and that is none of `others`, in the order of lines.
@@ -217,13 +213,22 @@ impl<'a> Reader<'a> {
         key: &'static str,
         default: T,
         parse: impl FnOnce(&str) -> Result<(T, Option<NoteKind>), ValueError>,
-    ) -> Result<T, Rejected> {
-        let Some(entry) = self.take(key) else { return Ok(default) };
-        let (value, note) = parse(&entry.value).map_err(|error| (entry.line, key, error))?;
+    ) -> T {
+        let Some(entry) = self.take(key) else { return default };
+        let (value, note) = match parse(&entry.value) {
+            Ok(read) => read,
+            Err(error) => (default, Some(NoteKind::WrongValue(error))),
+        };
         if let Some(kind) = note {
             self.note(key, entry.line, kind);
         }
-        Ok(value)
+        value
+    }
+
+    fn wrong(&mut self, key: &'static str, error: ValueError) {
+        if let Some(entry) = self.take(key) {
+            self.note(key, entry.line, NoteKind::WrongValue(error));
+        }
     }
 
     fn take(&mut self, key: &'static str) -> Option<&'a Entry> {

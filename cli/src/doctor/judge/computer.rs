@@ -89,6 +89,9 @@ fn read(origin: &impl fmt::Display, notes: &[Note], findings: &mut Vec<Finding>)
             NoteKind::WithoutBraces => {
                 (Weight::Fault, "config-without-braces", "has a list that counts as empty")
             }
+            NoteKind::WrongValue(_) => {
+                (Weight::Fault, "config-wrong-value", "has a value that cannot be used")
+            }
             NoteKind::TrailingText => {
                 (Weight::Warning, "config-trailing-text", "has text after a number, which is ignored")
             }
