@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-# Before anything loads a configuration, ours or liblsl's.
+# Before anything loads a configuration, ours or liblsl's. Each worker has ports of its own: where an outlet has gone, an
+# inlet must not meet that of another worker or check.
 FOLDER = pathlib.Path(tempfile.mkdtemp())
+BASE_PORT = 17000 + 100 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 (FOLDER / "lsl_api.cfg").write_text(
-    f"[log]\nlevel=-2\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[lab]\nSessionID=python-{uuid.uuid4()}\n"
+    f"[log]\nlevel=-2\n[multicast]\nResolveScope=machine\n[ports]\nBasePort={BASE_PORT}\nIPv6=disable\n[lab]\nSessionID=python-{uuid.uuid4()}\n"
 )
 os.environ |= {"LSLAPICFG": str(FOLDER / "lsl_api.cfg"), "SCHWANN_KEYS": str(FOLDER / "keys"), "HOME": str(FOLDER)}
 
