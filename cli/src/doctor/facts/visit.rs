@@ -107,15 +107,35 @@ pub(super) fn round_trip(info: &StreamInfo, config: &Arc<Context>) -> (Option<f6
     let Ok(inlet) = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config)) else {
         return (None, None);
     };
-    let estimate = inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty);
-    if estimate.is_none() {
+    let mut round_trip = clock_round_trip(&inlet, CLOCK_TIME);
+    if round_trip.is_none() {
         // A probe in the clear gets no answer from who seals, and no reason either; a connection does.
         let _ = inlet.open_stream(CLOCK_TIME);
+        if inlet.refusal().is_none() {
+            round_trip = late_clock_round_trip(info, config);
+        }
     }
-    (estimate, inlet.refusal())
+    (round_trip, inlet.refusal())
 }
 
+/// Asks again with time for a busy computer, where one late answer counts, too.
+fn late_clock_round_trip(info: &StreamInfo, config: &Context) -> Option<f64> {
+    let patient = config.reconfigured(|config| {
+        config.tuning.time_probe_max_rtt = Duration::from_secs(1);
+        config.tuning.time_update_min_probes = 1;
+    });
+    let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::new(patient)).ok()?;
+    clock_round_trip(&inlet, LATE_CLOCK_TIME)
+}
+
+fn clock_round_trip(inlet: &Inlet, timeout: f64) -> Option<f64> {
+    inlet.clock_offset(timeout).ok().map(|estimate| estimate.uncertainty)
+}
+
+/// Seconds for an answer of a stream's clock.
 const CLOCK_TIME: f64 = 2.0;
+/// Seconds for an answer of a busy computer.
+const LATE_CLOCK_TIME: f64 = 4.0;
 /// Streams that are visited at the same time, and in all.
 const VISITORS: usize = 64;
 const MAX_STREAMS: usize = 1024;
