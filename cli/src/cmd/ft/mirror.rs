@@ -85,6 +85,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 struct Mirror {
     lab: Lab,
     signal: Option<Signal>,
+    /// When the stream of samples went away; until it is known whether it came back with another clock.
+    away_since: Option<Instant>,
     header: Option<Header>,
     markers: Vec<MarkerSource>,
     timeline: Timeline,
@@ -117,6 +119,7 @@ impl Mirror {
         Ok(Self {
             lab: Lab::search(stream, markers, config)?,
             signal: None,
+            away_since: None,
             header: None,
             markers: Vec::new(),
             timeline: Timeline::default(),
@@ -146,7 +149,7 @@ impl Mirror {
         }
         self.take_samples(stop)?;
         self.take_markers();
-        self.place_markers(GRACE, stop)
+        self.place_markers(|pending| pending.arrived.elapsed() >= GRACE, stop)
     }
 
     /// Says once that the stream was never reached: an empty buffer must not look like a silent one.
@@ -161,7 +164,7 @@ impl Mirror {
     fn finish(mut self, stop: &Stop) -> Outcome {
         self.take_samples(stop)?;
         self.take_markers();
-        self.place_markers(Duration::ZERO, stop)?;
+        self.place_markers(|_| true, stop)?;
         self.dropped += self.signal.as_ref().map_or(0, Signal::dropped);
         writeln!(io::stdout(), "{} samples, {} events", self.sample_count, self.event_count)?;
         if self.header.is_none() {
@@ -179,7 +182,7 @@ impl Mirror {
         let Some(signal) = self.lab.find_signal(stop)? else { return Ok(()) };
         // The same stream again goes on in the same acquisition; anything else begins one.
         if self.header.as_ref() != Some(signal.header()) {
-            self.place_markers(Duration::ZERO, stop)?;
+            self.place_markers(|_| true, stop)?;
             self.sink.put_header(signal.header(), stop)?;
             self.timeline = Timeline::default();
             self.header = Some(signal.header().clone());
@@ -192,16 +195,18 @@ impl Mirror {
     fn take_samples(&mut self, stop: &Stop) -> Result<(), Problem> {
         let Some(signal) = &mut self.signal else { return Ok(()) };
         let pulled = signal.pull(LONGEST_PULL);
+        // Before the samples: they came after the change, or a busy computer sees both at once.
+        if has_another_clock(signal, &mut self.away_since) {
+            // Markers from before the stream went away belong to earlier samples, even if the new clock says otherwise.
+            let away_since = self.away_since.take();
+            self.place_markers(|pending| away_since.is_none_or(|since| pending.arrived <= since), stop)?;
+            self.timeline.begin_again();
+        }
+        let Some(signal) = &mut self.signal else { return Ok(()) };
         if signal.count() > 0 {
             signal.put_into(&mut self.sink, stop)?;
             self.timeline.append(signal.stamps());
             self.sample_count += signal.count() as u64;
-        }
-        if has_another_clock(signal) {
-            // Earlier markers belong to earlier samples, even if the new clock says
-            // otherwise.
-            self.place_markers(Duration::ZERO, stop)?;
-            self.timeline.begin_again();
         }
         match pulled {
             Ok(()) => Ok(()),
@@ -223,8 +228,8 @@ impl Mirror {
         }
     }
 
-    /// Writes the markers whose samples are known, and markers that have waited longer than `grace`.
-    fn place_markers(&mut self, grace: Duration, stop: &Stop) -> Result<(), Problem> {
+    /// Writes the markers whose samples are known, and others that must not wait longer at the next sample.
+    fn place_markers(&mut self, is_late: impl Fn(&Pending) -> bool, stop: &Stop) -> Result<(), Problem> {
         // Without a header there is no buffer to write to.
         if self.header.is_none() || self.pending.is_empty() {
             return Ok(());
@@ -234,8 +239,7 @@ impl Mirror {
         self.pending.retain(|pending| {
             let shift = signal.as_ref().zip(markers.get(pending.source)).and_then(|(s, m)| m.shift_to(s));
             let place = shift.and_then(|shift| timeline.sample_at(pending.marker.stamp + shift));
-            let is_late = pending.arrived.elapsed() >= grace;
-            if let Some(sample) = place.or(is_late.then(|| timeline.next_sample())) {
+            if let Some(sample) = place.or(is_late(pending).then(|| timeline.next_sample())) {
                 events.push((sample, pending.marker.event.clone()));
                 return false;
             }
@@ -247,7 +251,7 @@ impl Mirror {
 }
 
 /// Says what happened to a stream, and returns whether it has another clock now.
-fn has_another_clock(signal: &Signal) -> bool {
+fn has_another_clock(signal: &Signal, away_since: &mut Option<Instant>) -> bool {
     let mut is_another_clock = false;
     while let Some(event) = signal.next_event() {
         match event {
@@ -255,7 +259,10 @@ fn has_another_clock(signal: &Signal) -> bool {
             StreamEvent::OtherDevice => {
                 eprintln!("schwann: {} comes from another device than before", signal.name());
             }
-            StreamEvent::Recovering => eprintln!("schwann: {} went away; looking for it", signal.name()),
+            StreamEvent::Recovering => {
+                *away_since = Some(Instant::now());
+                eprintln!("schwann: {} went away; looking for it", signal.name());
+            }
             _ => {}
         }
     }
