@@ -49,8 +49,8 @@ impl Location {
 
     /// Opens it.
     ///
-    /// - Errors: [`ReadError`]: [`ReadError::Sealed`], [`ReadError::WrongKey`] and [`ReadError::Seal`] if it is sealed and
-    ///   does not open.
+    /// - Errors: [`ReadError`]: [`ReadError::Sealed`], [`ReadError::WrongKey`], [`ReadError::Seal`] and
+    ///   [`ReadError::SealCut`] if it is sealed and does not open.
     pub fn open(&self) -> Result<Source, ReadError> {
         let mut file = opened(&self.path)?;
         Ok(match wrapping(&mut file)? {

@@ -109,6 +109,8 @@ pub enum ReadError {
     NotXdf,
     /// The header of the sealed file is damaged, or of a kind that is not known here.
     Seal,
+    /// The sealed file ends before its first part is whole, so nothing of it can be opened.
+    SealCut,
     /// It is sealed, and there is no key to open it with.
     Sealed,
     /// What is compressed in it cannot be unpacked, because there is no room for it.
@@ -133,6 +135,9 @@ impl core::fmt::Display for ReadError {
             Self::NotXdf => out.write_str("not an XDF file"),
             Self::Seal => out
                 .write_str("the header of the sealed file is damaged, or made by a program that is too new"),
+            Self::SealCut => out.write_str(
+                "the sealed file ends within its first 64 KiB, which open only as a whole, so nothing of it can be read",
+            ),
             Self::Sealed => {
                 out.write_str("the recording is sealed; name the file with the secret key: --identity FILE")
             }

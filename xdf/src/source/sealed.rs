@@ -33,7 +33,7 @@ pub(super) struct SealedFile {
 impl SealedFile {
     /// Opens the file with the first of the keys that fits.
     ///
-    /// - Errors: [`ReadError::Sealed`] without a key, [`ReadError::WrongKey`], [`ReadError::Seal`].
+    /// - Errors: [`ReadError::Sealed`] without a key, [`ReadError::WrongKey`], [`ReadError::Seal`], [`ReadError::SealCut`].
     pub(super) fn open(file: File, identities: Identities) -> Result<Self, ReadError> {
         if identities.is_empty() {
             return Err(ReadError::Sealed);
@@ -45,6 +45,9 @@ impl SealedFile {
         let (len, end) = match stream.seek(SeekFrom::End(0)) {
             Ok(len) => (len, None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                if sealed_bytes < SEALED_CHUNK_BYTES {
+                    return Err(ReadError::SealCut);
+                }
                 let len = sealed_bytes / SEALED_CHUNK_BYTES * CHUNK_BYTES;
                 let end =
                     Damage { at: len, bytes: sealed_bytes % SEALED_CHUNK_BYTES, kind: DamageKind::SealTorn };
