@@ -32,7 +32,7 @@ def check_rate(program: Program, stream: dict) -> None:
     expect(view["columns"] <= (4 << 20) // column, "and no frame is longer than 4 MiB", view["columns"])
     begun, got = None, 0
     while begun is None or time.monotonic() - begun < 4:
-        message = program.socket.recv()
+        message = program.receive()
         if isinstance(message, bytes) and struct.unpack_from("<I", message)[0] == 2:
             # What had come before is in the first.
             begun, got = (time.monotonic(), 0) if begun is None else (begun, got + len(message))

@@ -2,6 +2,8 @@
 
 import json
 import math
+import queue
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -28,17 +30,34 @@ def api(url: str, path: str, post: bool = False, **fields) -> tuple[int, dict]:
 
 
 class Program:
-    """A page of another origin that was given the token."""
+    """A page of another origin that was given the token. It always reads: who does not for five seconds is sent away."""
 
     def __init__(self, url: str) -> None:
         address = f"{origin_of(url).replace('http', 'ws')}/live?{url.partition('?')[2]}"
         self.socket = websocket.create_connection(address, origin="http://experiment.example", timeout=10)
+        self.socket.settimeout(None)
+        self.heard = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                self.heard.put(self.socket.recv())
+        except (websocket.WebSocketException, OSError):
+            self.heard.put("")
+
+    def receive(self) -> str | bytes:
+        """The next message of the dashboard, which no longer comes once it ended the connection."""
+        message = self.heard.get(timeout=60)
+        if message == "":
+            raise websocket.WebSocketConnectionClosedException("the dashboard ended the connection")
+        return message
 
     def ask(self, answer: str, **message) -> dict:
         self.socket.send(json.dumps(message))
         until = time.monotonic() + 60
         # Traces come between answers, as bytes.
-        while isinstance(text := self.socket.recv(), bytes) or (found := json.loads(text))["type"] not in (answer, "refused"):
+        while isinstance(text := self.receive(), bytes) or (found := json.loads(text))["type"] not in (answer, "refused"):
             if time.monotonic() > until:
                 expect(False, f"{answer} is the answer to a message", message)
         return found
