@@ -77,6 +77,8 @@ windows_under_wine() { # FOLDER
   # Its services run before the tests do, or they would keep a test's output open.
   trap 'wineserver --kill' EXIT
   mkdir -p "$WINEPREFIX"
+  # Of a run that was ended: folders there have numbers of processes, which Wine gives out again.
+  rm -rf "$WINEPREFIX"/drive_c/users/*/Temp/*
   wineserver --persistent
   wineboot 2> /dev/null
   # Wine 8 passes for Windows 7, of which our program complains.
