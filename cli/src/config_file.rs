@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use schwann::Config;
 use schwann::config::{Ini, Note, NoteKind, Origin, Outcome, Search};
 use schwann::security::{Admitted, Pins, Policy};
 
@@ -133,28 +134,16 @@ fn keep_mode(old: &Path, new: &Path) -> io::Result<()> {
 /// Whether the library takes the text, and knows the key.
 fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
     check_trust(text, section, key).map_err(|error| format!("nothing was written: {error}"))?;
-    let search = Search { content: Some(text.to_owned()), ..Search::default() };
-    let (_, report) = search.load();
-    for attempt in report.attempts {
-        match attempt.outcome {
-            Outcome::Invalid(invalid) => return Err(format!("nothing was written, because {invalid}")),
-            Outcome::Loaded { notes } => {
-                let full = format!("{section}.{key}");
-                let odd = |note: &&Note| {
-                    note.key == full && !matches!(note.kind, NoteKind::NoEffect | NoteKind::TrailingText)
-                };
-                match notes.iter().find(odd) {
-                    Some(Note { kind: NoteKind::WrongValue(error), .. }) => {
-                        return Err(format!("nothing was written: {full} {error}"));
-                    }
-                    Some(note) => return Err(format!("nothing was written: {note}")),
-                    None => {}
-                }
-            }
-            _ => {}
-        }
+    let parsed = Config::parse_with_notes(text);
+    let (_, notes) = parsed.map_err(|invalid| format!("nothing was written, because {invalid}"))?;
+    let full = format!("{section}.{key}");
+    let is_odd =
+        |note: &&Note| note.key == full && !matches!(note.kind, NoteKind::NoEffect | NoteKind::TrailingText);
+    match notes.iter().find(is_odd).map(|note| (note, note.kind)) {
+        None => Ok(()),
+        Some((_, NoteKind::WrongValue(error))) => Err(format!("nothing was written: {full} {error}")),
+        Some((note, _)) => Err(format!("nothing was written: {note}")),
     }
-    Ok(())
 }
 
 /// Whether a value by which this computer trusts others is one of those that there are.

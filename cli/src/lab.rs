@@ -31,10 +31,9 @@ fn complain(report: &LoadReport) {
             Outcome::Loaded { notes } => {
                 let is_lost =
                     |note: &&Note| matches!(note.kind, NoteKind::WithoutBraces | NoteKind::WrongValue(_));
-                notes
-                    .iter()
-                    .filter(is_lost)
-                    .for_each(|note| eprintln!("schwann: {}: {note}", attempt.origin));
+                for note in notes.iter().filter(is_lost) {
+                    eprintln!("schwann: {}: {note}", attempt.origin);
+                }
                 continue;
             }
             Outcome::Invalid(invalid) => format!("{invalid}"),

@@ -155,21 +155,21 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn set(&mut self, key: &'static str, default: &[&str]) -> Vec<String> {
-        let defaults = || default.iter().map(|&item| item.to_owned()).collect();
-        let Some(entry) = self.take(key) else { return defaults() };
-        let Some(items) = set_items(&entry.value) else {
-            self.note(key, entry.line, NoteKind::WithoutBraces);
-            return Vec::new();
-        };
-        items.map(str::to_owned).collect()
+        self.items(key, default, |item| Some(item.to_owned()))
     }
 
     pub(super) fn addresses(&mut self, key: &'static str, default: &[&str]) -> Vec<ZonedAddress> {
-        let parse =
-            |items: &[String]| items.iter().map(|item| ZonedAddress::parse(item)).collect::<Option<Vec<_>>>();
-        parse(&self.set(key, default)).unwrap_or_else(|| {
-            self.wrong(key, ValueError::Address);
-            default.iter().filter_map(|item| ZonedAddress::parse(item)).collect()
+        self.items(key, default, ZonedAddress::parse)
+    }
+
+    fn items<T>(&mut self, key: &'static str, default: &[&str], parse: impl Fn(&str) -> Option<T>) -> Vec<T> {
+        let default = default.iter().filter_map(|item| parse(item)).collect();
+        self.read(key, default, |text| {
+            let Some(items) = set_items(text) else {
+                return Ok((Vec::new(), Some(NoteKind::WithoutBraces)));
+            };
+            let items = items.map(&parse).collect::<Option<Vec<_>>>();
+            items.map(|items| (items, None)).ok_or(ValueError::Address)
         })
     }
 
@@ -223,12 +223,6 @@ impl<'a> Reader<'a> {
             self.note(key, entry.line, kind);
         }
         value
-    }
-
-    fn wrong(&mut self, key: &'static str, error: ValueError) {
-        if let Some(entry) = self.take(key) {
-            self.note(key, entry.line, NoteKind::WrongValue(error));
-        }
     }
 
     fn take(&mut self, key: &'static str) -> Option<&'a Entry> {
