@@ -109,7 +109,7 @@ pub enum ReadError {
     NotXdf,
     /// The header of the sealed file is damaged, or of a kind that is not known here.
     Seal,
-    /// The sealed file ends before its first part is whole, so nothing of it can be opened.
+    /// The first part of the sealed file is not whole or does not open, and there is no other part.
     SealCut,
     /// It is sealed, and there is no key to open it with.
     Sealed,
@@ -136,7 +136,7 @@ impl core::fmt::Display for ReadError {
             Self::Seal => out
                 .write_str("the header of the sealed file is damaged, or made by a program that is too new"),
             Self::SealCut => out.write_str(
-                "the sealed file ends within its first 64 KiB, which open only as a whole, so nothing of it can be read",
+                "the sealed file was cut off within its first 64 KiB, or they are damaged; they open only as a whole",
             ),
             Self::Sealed => {
                 out.write_str("the recording is sealed; name the file with the secret key: --identity FILE")
