@@ -195,19 +195,9 @@ impl Mirror {
     fn take_samples(&mut self, stop: &Stop) -> Result<(), Problem> {
         let Some(signal) = &mut self.signal else { return Ok(()) };
         let pulled = signal.pull(LONGEST_PULL);
-        // Before the samples: they came after the change, or a busy computer sees both at once.
-        if has_another_clock(signal, &mut self.away_since) {
-            // Markers from before the stream went away belong to earlier samples, even if the new clock says otherwise.
-            let away_since = self.away_since.take();
-            self.place_markers(|pending| away_since.is_none_or(|since| pending.arrived <= since), stop)?;
-            self.timeline.begin_again();
-        }
-        let Some(signal) = &mut self.signal else { return Ok(()) };
-        if signal.count() > 0 {
-            signal.put_into(&mut self.sink, stop)?;
-            self.timeline.append(signal.stamps());
-            self.sample_count += signal.count() as u64;
-        }
+        // Before the samples: on a busy computer one pull brings the news of another clock and samples of that clock.
+        self.follow_clock(stop)?;
+        self.put_samples(stop)?;
         match pulled {
             Ok(()) => Ok(()),
             Err(Error::Lost) => {
@@ -219,6 +209,29 @@ impl Mirror {
             }
             Err(error) => Err(Problem::with("stream", error)),
         }
+    }
+
+    /// Begins the timeline again if the stream of samples has another clock now.
+    fn follow_clock(&mut self, stop: &Stop) -> Result<(), Problem> {
+        let Some(signal) = &self.signal else { return Ok(()) };
+        if has_another_clock(signal, &mut self.away_since) {
+            // Markers from before the stream went away belong to earlier samples, even if the new clock says otherwise.
+            let away_since = self.away_since.take();
+            self.place_markers(|pending| away_since.is_none_or(|since| pending.arrived <= since), stop)?;
+            self.timeline.begin_again();
+        }
+        Ok(())
+    }
+
+    /// Writes the samples of the last pull.
+    fn put_samples(&mut self, stop: &Stop) -> Result<(), Problem> {
+        let Some(signal) = &mut self.signal else { return Ok(()) };
+        if signal.count() > 0 {
+            signal.put_into(&mut self.sink, stop)?;
+            self.timeline.append(signal.stamps());
+            self.sample_count += signal.count() as u64;
+        }
+        Ok(())
     }
 
     fn take_markers(&mut self) {
