@@ -4,7 +4,7 @@ import re
 import threading
 import time
 
-from chromium import Page
+from chromium import Page, wait_for
 from dash_lab import SESSION, STATE, dashboard, expect, fakes, sender
 from dash_web import LABELS, Program, feed
 
@@ -59,27 +59,23 @@ def gutter(page: Page, known: str = r"E\d+") -> list[dict]:
     return sorted(found.values(), key=lambda word: word["y"])
 
 
-def axis(page: Page) -> list[tuple[str, float]]:
-    """The times on the axis, and by how many seconds each would place the right edge after the moment of drawing."""
+def leads(page: Page) -> list[float]:
+    """By how many seconds each time on the axis places the right edge after the moment of drawing."""
     width = page.value("document.getElementById('plot').width")
     ticks = [word for word in words(page) if re.fullmatch(r"\d\d:\d\d:\d\d", word["text"]) and word["x"] > LEFT]
     expect(len(ticks) >= 4, "the axis has the time of day, with seconds", ticks)
-    offs = []
+    found = []
     for tick in ticks[:8]:
         hours, minutes, seconds = map(int, tick["text"].split(":"))
         edge = 3600 * hours + 60 * minutes + seconds + (width - RIGHT - tick["x"]) / (width - LEFT - RIGHT) * 10
-        offs.append((tick["text"], (edge - (tick["at"] - tick["zone"]) + 43200) % 86400 - 43200))
-    return offs
+        found.append((edge - (tick["at"] - tick["zone"]) + 43200) % 86400 - 43200)
+    return found
 
 
 def check_axis(page: Page) -> None:
     # A busy machine draws late, so one of many drawings must be in time.
-    for _ in range(40):
-        offs = axis(page)
-        if all(-1 < off < 0.5 for _, off in offs):
-            break
-        time.sleep(0.25)
-    expect(all(-1 < off < 0.5 for _, off in offs), "each is where it was, and the right edge is now", offs)
+    wait_for(lambda: all(-1 < seconds < 0.5 for seconds in leads(page)), "each is where it was, and the right edge is now", 20)
+    expect(True, "each is where it was, and the right edge is now")
     page.value("document.getElementById('events').open = true")
     page.wait("/^\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$/.test(document.querySelector('#event-list time')?.textContent)", "events have the time of day", 20)
     age = page.value("(text => { const [h, m, s] = text.split(':').map(Number), now = new Date(); return now.getHours() * 3600 + now.getMinutes() * 60 + now.getSeconds()"
