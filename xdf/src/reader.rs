@@ -178,7 +178,11 @@ impl<R: Read + Seek> Reader<R> {
         if let Some(damage) = self.pending.take() {
             return Ok(Step::Damage(damage));
         }
-        match self.framer.frame(self.at)? {
+        let frame = self.framer.frame(self.at)?;
+        if let Some(step) = self.step_another(frame)? {
+            return Ok(step);
+        }
+        match frame {
             Frame::End => Ok(self.at_end.take().map_or(Step::Done, Step::Damage)),
             Frame::Invalid => match self.chunk_by_content(u64::MAX)? {
                 Some(step) => Ok(step),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Seek};
 
+use super::damaged::MAGIC_BYTES;
 use super::frame::{Head, XML_BYTES_MAX};
 use super::layout::Layout;
 use super::{Reader, Step, Stream};
@@ -10,9 +11,14 @@ use crate::header::{StreamFooter, StreamHeader, is_xml};
 use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, Tag};
 
 impl<R: Read + Seek> Reader<R> {
-    /// Says whether a chunk whose end leads nowhere has another chunk's beginning within: bytes are missing.
+    /// Says whether a chunk has the beginning of another within, or of another recording: bytes are missing. A chunk that another
+    /// one follows is taken at its word.
     pub(super) fn swallows(&mut self, head: Head) -> io::Result<bool> {
-        Ok(!self.framer.is_plausible(head.end)? && self.hides_chunk(head)?)
+        let next = match self.framer.is_plausible(head.end)? {
+            true => head.end,
+            false => self.framer.resync(head.at, head.end + MAGIC_BYTES)?,
+        };
+        Ok(next < head.end || next < head.end + MAGIC_BYTES && self.framer.is_marked_header(next)?)
     }
 
     /// Says whether another chunk begins within a chunk.

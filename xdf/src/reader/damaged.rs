@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use super::frame::{Frame, Head, XML_BYTES_MAX};
 use super::{Damage, DamageKind, Reader, Step};
 use crate::header::StreamHeader;
-use crate::wire::Tag;
+use crate::wire::{MAGIC, Tag};
 
 impl<R: Read + Seek> Reader<R> {
     /// Goes on past a chunk whose content does not fit its length.
@@ -81,7 +81,10 @@ impl<R: Read + Seek> Reader<R> {
     /// Goes on where the next chunk can be found.
     pub(super) fn step_lost(&mut self) -> io::Result<Step> {
         let at = self.at;
-        let to = self.framer.resync(at, u64::MAX)?;
+        let mut to = self.framer.resync(at, u64::MAX)?;
+        if to > at + MAGIC_BYTES && self.framer.is_marked_header(to)? {
+            to -= MAGIC_BYTES;
+        }
         // What can be read before that is still worth reading.
         let mut from = at;
         if let Frame::Whole(head) | Frame::Torn(head, _) = self.framer.frame(at)?
@@ -96,6 +99,20 @@ impl<R: Read + Seek> Reader<R> {
         Ok(self.damage(from, to, kind))
     }
 
+    /// Ends before another recording: its streams may have the ids of this one's, and other clocks.
+    pub(super) fn step_another(&mut self, frame: Frame) -> io::Result<Option<Step>> {
+        let header = match frame {
+            Frame::Invalid => self.at + MAGIC_BYTES,
+            Frame::Whole(head) if head.tag == Tag::FileHeader.number() => head.at,
+            _ => return Ok(None),
+        };
+        // A file's own header may be read again, after a leap back.
+        let is_another =
+            header > MAGIC_BYTES && !self.streams.is_empty() && self.framer.is_marked_header(header)?;
+        let end = self.framer.window.len();
+        Ok(is_another.then(|| self.damage(header - MAGIC_BYTES, end, DamageKind::Another)))
+    }
+
     pub(super) fn damage(&mut self, at: u64, to: u64, kind: DamageKind) -> Step {
         let kind = if self.framer.flaws.hole_in(at, to).is_some() { DamageKind::Seal } else { kind };
         self.at = to;
@@ -104,5 +121,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
+/// Length of the mark with which a recording begins.
+pub(super) const MAGIC_BYTES: u64 = MAGIC.len() as u64;
 /// The most bytes of a sample that a torn chunk may end with.
 const TORN_SAMPLE_MAX: u64 = 1 << 28;

@@ -62,6 +62,8 @@ pub struct Damage {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum DamageKind {
+    /// Another recording begins: files were joined, and streams of both may have the same ids. It is not read.
+    Another,
     /// A chunk's content does not fit: what was whole of it was read.
     Content,
     /// No chunk can be told apart here, by its length at least.
@@ -83,6 +85,9 @@ pub enum DamageKind {
 impl core::fmt::Display for DamageKind {
     fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         out.write_str(match self {
+            Self::Another => {
+                "another recording begins here, and is left out: cut the file at this byte to read it"
+            }
             Self::Content => "a chunk's content is damaged",
             Self::Framing => "a chunk's beginning is damaged",
             Self::Magic => "the file's beginning is damaged",

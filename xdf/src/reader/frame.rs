@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek};
 use super::layout::{Layout, Measure};
 use super::window::Window;
 use crate::source::Flaws;
-use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, Tag, VAR_LEN_MAX, VarLen, read_var_len};
+use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, MAGIC, Tag, VAR_LEN_MAX, VarLen, read_var_len};
 
 /// A chunk's place in the file.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +99,13 @@ impl<R: Read + Seek> Framer<R> {
         let content = at + taken as u64 + 2;
         let head = Head { at, tag: u16::from_le_bytes(*tag), content, end: end.min(file_len) };
         Ok(if end > file_len { Frame::Torn(head, end) } else { Frame::Whole(head) })
+    }
+
+    /// Says whether a file's header begins at `at`, after the mark with which every recording begins.
+    pub(super) fn is_marked_header(&mut self, at: u64) -> io::Result<bool> {
+        let Some(mark) = at.checked_sub(MAGIC.len() as u64) else { return Ok(false) };
+        let is_header = matches!(self.frame(at)?, Frame::Whole(head) if head.tag == Tag::FileHeader.number());
+        Ok(is_header && self.is_plausible(at)? && self.window.view(mark, MAGIC.len())? == MAGIC)
     }
 
     /// Says whether a chunk may plausibly begin at `at`, or the file end there. Looks at a few bytes

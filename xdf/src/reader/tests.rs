@@ -145,6 +145,21 @@ fn lengths_that_no_memory_could_hold_are_refused() {
 }
 
 #[test]
+fn another_recording_in_the_file_is_told_and_not_mixed_in() {
+    let (file, starts) = file();
+    for end in starts[3]..=file.len() {
+        let alone = read(&file[..end]);
+        let joined = read(&[&file[..end], &file[..]].concat());
+        let context = format!("cut at {end}: {:?}", joined.damage);
+        assert_eq!((&joined.stamps, &joined.texts), (&alone.stamps, &alone.texts), "{context}");
+        assert_eq!((joined.footers, &joined.offsets), (alone.footers, &alone.offsets), "{context}");
+        let another = Damage { at: end as u64, bytes: file.len() as u64, kind: DamageKind::Another };
+        assert_eq!(joined.damage.last(), Some(&another), "{context}");
+        assert!(joined.damage.len() <= alone.damage.len().max(1) + 1, "{context}");
+    }
+}
+
+#[test]
 fn what_is_not_xdf_is_refused() {
     for bytes in [&b""[..], b"XDF", b"RIFF", b"RIFF\x01\x05hello world", &[0; 64]] {
         assert!(matches!(Reader::new(Cursor::new(bytes)), Err(ReadError::NotXdf)));
