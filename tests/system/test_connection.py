@@ -149,6 +149,17 @@ def test_a_sender_that_crashes_and_comes_back_is_found_again(sender, receiver):
     assert pulling.result(45.0) == ([2.0, 2.0], 2.0)
 
 
+@pytest.mark.better("receiver")
+def test_a_source_that_comes_back_in_another_shape_is_told(sender, receiver):
+    other = receiver(log__level=-1)
+    outlet, inlet = sender().outlet(channels=2), other.inlet()
+    inlet.open()
+    wait_until(outlet.consumers)
+    outlet.destroy()
+    sender().outlet(channels=3)
+    wait_until(lambda: "has a stream of 3 channels of float32, not 2 of float32" in other.log.read_text(), 50.0)
+
+
 def test_a_receiver_that_crashes_leaves_the_sender_and_the_others_alone(sender, receiver):
     outlet = sender().outlet()
     doomed, survivor = receiver(), receiver()

@@ -60,16 +60,29 @@ impl Identity<'_> {
     pub fn condition(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
         whole(out, |out| {
             put_text(out, format_args!("channel_count='{}'", self.channel_count))?;
-            for (name, value) in
-                [("name", self.name), ("type", self.content_type), ("source_id", self.source_id)]
-            {
-                if !value.is_empty() {
-                    out.put(b" and ")?;
-                    equals(name, value, out)?;
-                }
+            for (name, value) in self.names() {
+                out.put(b" and ")?;
+                equals(name, value, out)?;
             }
             put_text(out, format_args!(" and channel_format='{}'", self.format))
         })
+    }
+
+    /// Appends the condition that the stream meets in any shape; nothing if it has no name of any kind.
+    pub fn condition_of_any_shape(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
+        whole(out, |out| {
+            for (at, (name, value)) in self.names().enumerate() {
+                out.put(if at == 0 { b"" } else { b" and " })?;
+                equals(name, value, out)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The properties that name the stream.
+    fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let names = [("name", self.name), ("type", self.content_type), ("source_id", self.source_id)];
+        names.into_iter().filter(|(_, value)| !value.is_empty())
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::PoisonError;
 use schwann_proto::resolver::condition::Identity;
 use schwann_proto::resolver::{Recovery as Decision, recovery_search_time};
 use schwann_proto::stream_info::StreamInfo;
+use schwann_proto::wire::NoRoom;
 
 use super::Stream;
 use crate::inlet::Recover;
@@ -62,9 +63,9 @@ impl Stream {
     }
 
     fn look(&self, closings: u64, wait: Wait) -> Recovery {
-        let mut round = 0;
+        let (mut round, mut is_told) = (0, false);
         while !wait.is_over() && self.closings() == closings {
-            match self.search(Duration::from_secs_f64(recovery_search_time(round)), wait) {
+            match self.search(round, wait) {
                 Err(ResolveError::Interrupted) => return Recovery::Interrupted,
                 Err(error) => {
                     log::error!("a lost stream cannot be looked for: {error}");
@@ -76,22 +77,47 @@ impl Stream {
                     }
                 }
             }
+            is_told = is_told || self.tell_other_shape(wait);
             round += 1;
         }
         Recovery::Interrupted
     }
 
-    fn search(&self, shortest: Duration, wait: Wait) -> Result<Vec<StreamInfo>, ResolveError> {
-        let query = recovery_query(&self.info());
-        Request {
-            context: &self.context,
-            query: &query,
-            minimum: 1,
-            minimum_time: shortest.min(wait.left().unwrap_or(Duration::MAX)),
-            timeout: wait.left(),
-            interrupt: &self.interrupt,
-        }
-        .run()
+    fn search(&self, round: usize, wait: Wait) -> Result<Vec<StreamInfo>, ResolveError> {
+        let query = query(&self.info(), |identity, out| identity.condition(out));
+        let left = wait.left().unwrap_or(Duration::MAX);
+        let shortest = Duration::from_secs_f64(recovery_search_time(round));
+        self.ask(&query, shortest.min(left), ROUND.min(left))
+    }
+
+    fn ask(
+        &self,
+        query: &str,
+        minimum_time: Duration,
+        longest: Duration,
+    ) -> Result<Vec<StreamInfo>, ResolveError> {
+        let (context, interrupt, timeout) = (&self.context, &self.interrupt, Some(longest));
+        Request { context, query, minimum: 1, minimum_time, timeout, interrupt }.run()
+    }
+
+    /// Says so if the source has a stream of this name and another shape, which this inlet cannot take. The original
+    /// waits for ever without a word.
+    fn tell_other_shape(&self, wait: Wait) -> bool {
+        let present = self.info();
+        let query = query(&present, |identity, out| identity.condition_of_any_shape(out));
+        let longest = OTHER_SHAPE_SEARCH.min(wait.left().unwrap_or(Duration::MAX));
+        let found = self.ask(&query, Duration::ZERO, longest).unwrap_or_default();
+        let shape = |info: &StreamInfo| (info.channel_count(), info.channel_format());
+        let Some(other) = found.iter().find(|info| shape(info) != shape(&present)) else { return false };
+        log::warning!(
+            "{} is lost, and its source has a stream of {} channels of {}, not {} of {}. An inlet keeps its shape: make a new one.",
+            present.name(),
+            other.channel_count(),
+            other.channel_format(),
+            present.channel_count(),
+            present.channel_format()
+        );
+        true
     }
 
     /// Decides which of the streams found takes the place of the lost one, if any.
@@ -129,8 +155,11 @@ impl Stream {
     }
 }
 
-/// The query that finds a stream's successor.
-fn recovery_query(info: &StreamInfo) -> String {
+/// A query by what identifies a stream across restarts of its source.
+fn query(
+    info: &StreamInfo,
+    condition: impl FnOnce(&Identity<'_>, &mut Vec<u8>) -> Result<(), NoRoom>,
+) -> String {
     let (name, content_type, source_id) = (
         info.name().to_string_lossy(),
         info.stream_type().to_string_lossy(),
@@ -143,5 +172,11 @@ fn recovery_query(info: &StreamInfo) -> String {
         source_id: &source_id,
         format: info.channel_format(),
     };
-    resolver::query(|out| identity.condition(out))
+    resolver::query(|out| condition(&identity, out))
 }
+
+/// Longest search for the lost stream before one of another shape is looked for.
+const ROUND: Duration = Duration::from_secs(10);
+
+/// Longest search for a stream of another shape, which holds up the search for the lost one.
+const OTHER_SHAPE_SEARCH: Duration = Duration::from_millis(500);
