@@ -15,6 +15,7 @@ The first lines of a check say what it needs:
 
 import argparse
 import collections
+import contextlib
 import fcntl
 import json
 import os
@@ -32,6 +33,8 @@ STATE = pathlib.Path(os.environ["SCHWANN_STATE"])
 TIMES = STATE / "seconds.json"
 QUICK = ("00-build", "format", "lints", "layers", "pitfalls", "citations", "self-calls", "rust")
 SKIPPED = 77
+# In the environment of all that the checks of this run start.
+RUN = {"SCHWANN_RUN": str(os.getpid())}
 # What a private network has: loopback and one interface like Ethernet, with multicast on both.
 NETWORK = """ip link set lo up && ip link set lo multicast on
 # An address that is usable a second later, at either end, is a change of the network, at which a browser drops what it loads.
@@ -56,7 +59,7 @@ class Check:
         self.started, self.seconds, self.processor = 0.0, 0.0, 0.0
 
     def start(self, isolated: bool) -> None:
-        command, environment = ["bash", str(self.path)], dict(os.environ)
+        command, environment = ["bash", str(self.path)], os.environ | RUN
         if isolated and "network" in self.needs:
             command = ["unshare", "--net", "bash", "-c", NETWORK, "network", *command]
             environment |= {"CARGO_NET_OFFLINE": "true", "SCHWANN_NETWORK": "own"}
@@ -78,8 +81,10 @@ class Check:
         return False
 
     def end(self) -> None:
-        """Ends it and all that it started."""
+        """Ends it and all of its group, and gives it time to clean up."""
         os.killpg(self.process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
 
     def ended(self) -> bool:
         # The system's own account of the check and of all that it waited for.
@@ -185,6 +190,23 @@ def run(checks: list[Check]) -> None:
     finally:
         for check in running:
             check.end()
+        end_the_rest()
+
+
+def end_the_rest() -> None:
+    """Ends what checks have started in sessions of their own, which a signal to their group does not reach: hubs, browsers, Wine."""
+    mark = f"SCHWANN_RUN={RUN['SCHWANN_RUN']}".encode()
+    ended = set()
+    for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in environment.read_bytes().split(b"\0"):
+                ended.add((environment.parent / "comm").read_text().strip())
+                os.kill(int(environment.parent.name), signal.SIGKILL)
+        except OSError:
+            # It has ended by itself, or belongs to somebody else.
+            continue
+    if ended:
+        print(f"These were still running, and are ended: {', '.join(sorted(ended))}", flush=True)
 
 
 def counted(checks: list[Check]) -> tuple[int, int]:
