@@ -139,19 +139,20 @@ impl Inlet {
     ) -> PyResult<Texts<'py>> {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
-        let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
-        let (mut texts, mut stamps) = self.kept.take::<Vec<u8>>(rows, self.channels);
-        if stamps.len() == rows {
+        let room = self.rows_to_pull(py, &inlet, rows, patience)?;
+        let enough = rows.unwrap_or(1).min(room);
+        let (mut texts, mut stamps) = self.kept.take::<Vec<u8>>(room, self.channels);
+        if stamps.len() == room {
             return Ok((texts, PyArray1::from_vec(py, stamps)));
         }
         let waited = self.wait(py, patience, |turn| {
             let each = |_, text: &[u8]| texts.push(text.to_vec());
-            match inlet.pull_string_chunk(rows - stamps.len(), turn, each) {
+            match inlet.pull_string_chunk(room - stamps.len(), turn, each) {
                 Ok(more) => stamps.extend(more),
                 Err(error) if stamps.is_empty() => return Some(Err(error)),
                 Err(_) => return Some(Ok(())),
             }
-            (stamps.len() == rows).then_some(Ok(()))
+            (stamps.len() >= enough).then_some(Ok(()))
         });
         if let Err(broken_off) = waited {
             self.kept.keep(texts, stamps);

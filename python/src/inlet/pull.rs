@@ -17,11 +17,15 @@ impl Inlet {
     ) -> PyResult<Rows<'py>> {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
-        let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
-        filled::<T>(py, rows, self.channels, |values, stamps| self.fill(py, &inlet, patience, values, stamps))
+        let room = self.rows_to_pull(py, &inlet, rows, patience)?;
+        let enough = rows.unwrap_or(1);
+        filled::<T>(py, room, self.channels, |values, stamps| {
+            self.fill(py, &inlet, patience, enough, values, stamps)
+        })
     }
 
-    /// Pulls until the arrays are full, or as long as `patience` lasts; returns how many samples that were.
+    /// Pulls until there are `enough` samples, or as long as `patience` lasts; returns how many there are. Another thread may have
+    /// taken what this one made room for.
     ///
     /// What a signal breaks off is kept for the next pull.
     fn fill<T: Copy + Send + Value + 'static>(
@@ -29,6 +33,7 @@ impl Inlet {
         py: Python<'_>,
         inlet: &schwann::Inlet,
         patience: Patience,
+        enough: usize,
         values: &mut [T],
         stamps: &mut [f64],
     ) -> PyResult<usize> {
@@ -40,13 +45,14 @@ impl Inlet {
         if done == stamps.len() {
             return Ok(done);
         }
+        let enough = enough.min(stamps.len());
         let waited = self.wait(py, patience, |turn| {
             match inlet.pull_chunk(&mut values[done * channels..], &mut stamps[done..], turn) {
                 Ok(count) => done += count,
                 Err(error) if done == 0 => return Some(Err(error)),
                 Err(_) => return Some(Ok(())),
             }
-            (done == stamps.len()).then_some(Ok(()))
+            (done >= enough).then_some(Ok(()))
         });
         if let Err(broken_off) = waited {
             let values = values.iter().take(done * channels).copied().collect::<Vec<T>>();
@@ -88,7 +94,7 @@ impl Inlet {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
         filled_into::<T>(values, stamps, self.channels, |values, stamps| {
-            self.fill(py, &inlet, patience, values, stamps)
+            self.fill(py, &inlet, patience, stamps.len(), values, stamps)
         })
     }
 }
