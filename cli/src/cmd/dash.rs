@@ -23,7 +23,7 @@ use crate::{
 
 /// Show the streams of the lab in the browser: rates, lag, gaps, traces, events; and record them. Or show a recording.
 ///
-/// This program serves the dashboard, to this user on this computer alone, until Ctrl-C.
+/// This program serves the dashboard until Ctrl-C. Without --lan or --bind, it serves only this user on this computer.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -32,11 +32,11 @@ Examples:
   schwann dash --session pilot --session main
   schwann dash --folder study
   schwann dash --lan
-  schwann dash session.xdf                 a recording on the same page: scroll, zoom, go to a verdict
+  schwann dash session.xdf                 a recording on the same page: scroll, zoom, jump to a finding
   ssh -L 16570:127.0.0.1:16570 lab-pc schwann dash --no-browser
 
-A recording of any size is there at once by its index. One without an index is read through first. The page shows the findings
-on a recording as soon as it has read all of it.
+A recording with an index opens at once, whatever its size. One without an index must be read in full first. The page shows the
+findings on a recording as soon as it has read all of it.
 
 What the dashboard does never costs a recorder a sample: it receives on connections of its own.
 
@@ -44,8 +44,8 @@ The printed address holds a token. Every request needs it, because other users o
 reach the port as well. Share the address only with people who may see every stream.
 
 With --lan other computers and phones reach it by TLS. There is a link for each role: look sees everything, mark also
-writes markers and sends streams, record also drives the recorder. The code for a camera holds the link of --qr. A
-browser warns of the certificate, because it is made here: compare the fingerprint that is printed with the one that
+writes markers and sends streams, record also drives the recorder. A QR code shows the link of one role; --qr chooses
+it. A browser warns of the certificate, because it is made here: compare the fingerprint that is printed with the one that
 the browser shows. --certificate and --key replace it by one that your browsers trust.")]
 pub(crate) struct Arguments {
     /// Show this recording in place of the lab.
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     /// Post to this address when a stream is lost or back.
     #[arg(long, value_name = "URL")]
     web_hook: Option<String>,
-    /// Authority that vouches for a web-hook with https://, in place of those that the system trusts; PEM.
+    /// Certificate authorities (CA) to trust for a web-hook with https://, instead of those of this system; PEM.
     #[arg(long, value_name = "FILE", requires = "web_hook")]
     web_hook_ca: Option<PathBuf>,
     /// Do not open a browser.
@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
     /// Private key of that certificate; PEM.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// Role whose link is shown as a code for a camera.
+    /// Role whose link is shown as a QR code.
     #[arg(long, value_name = "ROLE", default_value = "look", requires = "lan")]
     qr: QrRole,
     #[command(flatten)]

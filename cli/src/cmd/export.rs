@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     /// BIDS: the subject, such as 01.
     #[arg(long, value_name = "LABEL", requires = "bids")]
     subject: Option<String>,
-    /// BIDS: the visit.
+    /// BIDS: the session (visit).
     #[arg(long, value_name = "LABEL", requires = "bids")]
     session: Option<String>,
     /// BIDS: the task of the subject.

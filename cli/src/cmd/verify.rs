@@ -21,9 +21,9 @@ pub(super) use certified::text_of;
 
 /// Check that a recording is whole: every chunk, every footer, every count, and every byte if it has checksums.
 ///
-/// It sees what is missing, cut off, or damaged. Recordings of `schwann record` have checksums, so that one flipped bit
-/// is seen; in those of other recorders a value that was overwritten is not. It also lists what the recorded streams
-/// show: foreign clocks, drift, steps, missing clock offsets, wrong rates, jitter, gaps.
+/// It sees what is missing, cut off, or damaged. `schwann record` writes checksums, so even one flipped bit is detected. In
+/// files of other recorders, an overwritten value goes undetected. It also lists what the recorded streams show: foreign
+/// clocks, drift, steps, missing clock offsets, wrong rates, jitter, gaps.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     /// Limits by which streams are judged: usual, eeg, markers, or a TOML file with a table [limits].
-    #[arg(long, value_name = "PROFILE", default_value = "usual")]
+    #[arg(long, value_name = "LIMITS", default_value = "usual")]
     limits: Limits,
 }
 

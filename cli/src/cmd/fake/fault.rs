@@ -161,9 +161,10 @@ const KINDS: [(&str, Kind, f64); 15] = [
 
 /// The end of the help of `schwann fake`.
 pub(super) const HELP: &str = "\
-Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
-step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from then on, bursts=SECONDS,
-jitter=SECONDS, backward=SECONDS, duplicates=N and twin do what their names say. invalid=N gives one stamp in N that is not a time.
+Faults: unix, milliseconds and device-seconds stamp by another clock. drift=PPM runs the clock fast. step=SECONDS
+makes it jump, every other second. rate=PERCENT changes the rate. gaps=SECONDS leaves out that much of each second. silence=SECONDS
+stops the stream after that time. bursts=SECONDS sends in blocks of that length. jitter=SECONDS and backward=SECONDS shift stamps.
+duplicates=N repeats one stamp in N. twin sends a second stream with the same source id. invalid=N gives one stamp in N that is not a time.
 no-offsets leaves the clock unmeasured in a recording.";
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) struct Access {
     #[arg(id = "control", long = "control", value_name = "IP:PORT", num_args = 0..=1)]
     #[arg(default_missing_value = "127.0.0.1:22346")]
     address: Option<SocketAddr>,
-    /// Write that address into this file, which this user alone can read. It goes when the program ends.
+    /// Write that address into this file, which this user alone can read. The file is removed when the program ends.
     #[arg(long, value_name = "FILE", requires = "control")]
     control_file: Option<PathBuf>,
 }

@@ -19,7 +19,7 @@ pub(crate) struct Name {
     /// BIDS: who, such as 01.
     #[arg(long, value_name = "LABEL", value_parser = label)]
     subject: Option<String>,
-    /// BIDS: which visit.
+    /// BIDS: the session (visit).
     #[arg(long, value_name = "LABEL", value_parser = label)]
     session: Option<String>,
     /// BIDS: what the subject does.

@@ -23,9 +23,9 @@ use crate::terminal::{Destination, Palette, Shown, plural, printable};
 /// Show what goes through a hub: streams, sites, backlog, and who has receipted how far.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
-it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what the stream's `schwann relay out` still has to hand over to the hub. At
-another site it is empty for less than a second, and `unknown` if that program does not answer.
+LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder and the last
+block on its disk. `without 7` means that seven earlier blocks have no receipt from it. BACKLOG is what the stream's `schwann relay out` still has to hand over to the hub. For
+a stream of another site, BACKLOG is empty if less than a second is waiting, and `unknown` if its sender does not answer.
 
 Exit code 1 if the hub is not reached, a backlog does not shrink, or this computer's `schwann relay out` lost samples.")]
 pub(super) struct Status {
