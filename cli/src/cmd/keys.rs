@@ -41,7 +41,7 @@ use backup::Afterwards;
 use grant::{DAY, Grant, MOST_DAYS, statement};
 use invite::Replaces;
 
-/// Set up, hand out and withdraw the keys with which a lab seals its streams.
+/// Set up, hand out and revoke the keys with which a lab seals its streams.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples: a lab in three steps:
@@ -73,7 +73,7 @@ Streams are sealed as soon as a key is installed. `schwann keys status` tells wh
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
-    /// Protect private keys by nothing but the file's mode.
+    /// Protect private keys only by file permissions.
     #[arg(long, global = true)]
     unprotected: bool,
 }
@@ -88,11 +88,11 @@ enum Action {
     },
     /// Tell which keys and which policy are in force.
     Status,
-    /// Show six words, and certify the one device on which `join` gets them.
+    /// Show six words, and certify the one device on which they are typed into `join`.
     Invite {
         /// What people call the new machine; else what it calls itself.
         name: Option<String>,
-        /// The device is a member already: give it a new key, and withdraw its old one.
+        /// The device is a member already: give it a new key, and revoke its old one.
         #[arg(long, requires = "name")]
         replace: bool,
         #[command(flatten)]

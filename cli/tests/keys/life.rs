@@ -180,7 +180,7 @@ fn a_member_gets_a_new_key_and_its_old_one_is_withdrawn() {
         finish(rotate.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE), &format!("{words}\n"));
     let complaint = String::from_utf8_lossy(&rotated.stderr);
     assert!(rotated.status.success(), "{complaint}{}", String::from_utf8_lossy(&rotated.stdout));
-    assert!(complaint.contains("certificate 2, is withdrawn"), "{complaint}");
+    assert!(complaint.contains("certificate 2, is revoked"), "{complaint}");
     assert!(invited.wait().expect("it ends").success());
     assert_ne!(std::fs::read(device.0.join("device.certificate")).expect("a certificate"), before);
     let issued = lab.says(&["issued"]);

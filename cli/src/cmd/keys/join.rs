@@ -58,10 +58,10 @@ impl Keys {
             return Err(failed("that invitation is another lab's; nothing was installed"));
         }
         if membership.revoked.puts_out(&old) {
-            eprintln!("This machine's old key, certificate {}, is withdrawn.", old.serial);
+            eprintln!("This machine's old key, certificate {}, is revoked.", old.serial);
         } else {
             eprintln!(
-                "schwann: the old key, certificate {}, is NOT withdrawn; on the lab's machine: schwann keys revoke {}",
+                "schwann: the old key, certificate {}, is NOT revoked; on the lab's machine: schwann keys revoke {}",
                 old.serial, old.serial
             );
         }

@@ -85,7 +85,7 @@ impl Examined<'_> {
         ];
         let mut not: Vec<String> = [
             "Whether the sender measured what it says: a recording holds what arrived.",
-            "Whether a device that signed has been withdrawn from its lab since.",
+            "Whether a device that signed has been revoked since.",
             "The identity of a person who signed: only a device vouches for the name.",
         ]
         .map(str::to_owned)
