@@ -38,7 +38,7 @@ pub(super) fn streams(facts: &Facts, findings: &mut Vec<Finding>) {
             weight,
             "session",
             format!(
-                "{names} belongs to the session {other:?}, and this computer to {session:?}, so it is not seen here."
+                "{names} belongs to the LSL session {other:?}, and this computer to {session:?}, so it is not seen here."
             ),
             format!("schwann config set lab.SessionID {}", quoted(&other)),
         );
