@@ -61,7 +61,7 @@ pub(crate) fn look_after_certificate(context: &Context) {
     if let Some(days) = schwann::security::expires_in_days(&trust) {
         eprintln!(
             "schwann: this device's certificate expires in {days} days; it is renewed if `schwann keys renew --serve` runs on \
-             the lab's machine"
+             the lab's computer"
         );
     }
     crate::cmd::keys::renew::in_background(true);

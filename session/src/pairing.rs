@@ -70,11 +70,11 @@ pub enum PairingError {
 impl fmt::Display for PairingError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Declined => "the lab's machine did not certify this device",
+            Self::Declined => "the lab's computer did not certify this device",
             Self::Ended => "there were three wrong tries",
             Self::Malformed => "the other end does not speak this version of pairing",
             Self::NoEntropy => "the system gives no random bytes",
-            Self::WrongWords => "the words differ, or a third party is between the two machines",
+            Self::WrongWords => "the words differ, or a third party is between the two computers",
         })
     }
 }

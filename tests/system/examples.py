@@ -79,7 +79,7 @@ def markers(sender: str) -> None:
 def sealed(sender: str, receiver: str) -> None:
     with Sending(command("send", sender), SEALED):
         done = run(command("sealed", receiver), SEALED)
-        expect(done.returncode == 0 and "sealed, sent by first machine" in done.stdout, done)
+        expect(done.returncode == 0 and "sealed, sent by first computer" in done.stdout, done)
 
 
 def recording() -> None:

@@ -131,7 +131,7 @@ def the_authority_leaves_only_a_person_who_has_the_words():
     machine, file = lab("moves"), SCRATCH / "moves.backup"
     before = machine.files()
     code, said = typed(machine, ("backup", "--move", str(file)), [("passphrase: ", PASSPHRASE), ("[y/N]", "n")])
-    assert code == 1 and not file.exists() and machine.files() == before and "stays on this machine" in said, (code, said)
+    assert code == 1 and not file.exists() and machine.files() == before and "stays on this computer" in said, (code, said)
     code, said = typed(machine, ("backup", "--move", str(file)), [("passphrase: ", PASSPHRASE), ("[y/N]", "y")])
     assert code == 0 and file.exists() and "authority.key" in before and "authority.key" not in machine.files(), (code, said)
 
@@ -142,7 +142,7 @@ def a_certificate_with_another_name_says_so():
     device = Machine(SCRATCH / "names-device")
     request = device.does("new-device", "Room 2").split()[-1]
     done = device.keys("trust", said=machine.does("issue", "--yes", request))
-    assert done.returncode == 0 and "This machine was called EEG room; it is now Room 2." in done.stderr, done
+    assert done.returncode == 0 and "This computer was called EEG room; it is now Room 2." in done.stderr, done
 
 
 @case

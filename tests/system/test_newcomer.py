@@ -103,7 +103,7 @@ def test_three_machines_come_to_seal_their_streams_by_following_the_screen(tmp_p
 
     made = own.follows(next_command(founded, "new-device").replace("NAME", "'EEG room'"), TWICE)
     issued = control.follows(next_command(made, "issue"), [("[y/N] ", "y"), *ONCE])
-    assert "Run `schwann keys trust` on the new machine" in issued
+    assert "Run `schwann keys trust` on the new computer" in issued
     trusted = own.follows("schwann keys trust", [*ONCE, *pasted(issued)])
     own.follows(next_command(trusted, "unlock"), ONCE)
     print(f"three machines in {time.monotonic() - began:.1f} s of the program's time")

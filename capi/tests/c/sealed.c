@@ -25,7 +25,7 @@ static void members(void) {
 	lsl_open_stream(inlet, LONG, &ec);
 	CHECK(ec == 0 && lsl_wait_for_consumers(outlet, LONG));
 	CHECK(schwann_inlet_peer(inlet, &peer) == schwann_sealed && schwann_inlet_peer(inlet, NULL) == schwann_sealed);
-	CHECK(strcmp(peer.name, "first machine") == 0 && strlen(peer.fingerprint) == 39 && peer.hybrid == 1);
+	CHECK(strcmp(peer.name, "first computer") == 0 && strlen(peer.fingerprint) == 39 && peer.hybrid == 1);
 	CHECK(peer.roles == (schwann_role_publish | schwann_role_subscribe) && peer.serial == 1);
 	CHECK(peer.not_after > 1700000000 && peer.revocation_list == 1 && peer.reserved == 0);
 	schwann_peer_t peers[4];

@@ -45,28 +45,28 @@ use invite::Replaces;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples: a lab in three steps:
-  schwann keys init --name \"control room\"     on the machine of the lab's manager
+  schwann keys init --name \"control room\"     on the computer of the lab's manager
   schwann keys invite \"EEG room\"              there, too; shows six words
-  schwann keys join                            on the new machine; type the words
+  schwann keys join                            on the new computer; type the words
 
 Without a network between the two, by mail or on a stick:
-  schwann keys new-device eeg-room             on the new machine; prints a request
-  schwann keys issue REQUEST                   on the lab's machine; prints a certificate
-  schwann keys trust                           on the new machine; paste there what `issue` printed
+  schwann keys new-device eeg-room             on the new computer; prints a request
+  schwann keys issue REQUEST                   on the lab's computer; prints a certificate
+  schwann keys trust                           on the new computer; paste there what `issue` printed
 
-Or one identity for every machine, of which none can be revoked alone:
-  schwann keys export lab.bundle               on the machine of the lab's manager; copy the file
-  schwann keys import lab.bundle               on each other machine
+Or one identity for every computer, of which none can be revoked alone:
+  schwann keys export lab.bundle               on the computer of the lab's manager; copy the file
+  schwann keys import lab.bundle               on each other computer
 
 A microcontroller prints its request on its serial line, and takes what this prints:
   schwann keys issue --device REQUEST
 
-The lab's authority, kept in a safe and moved to another machine:
+The lab's authority, kept in a safe and moved to another computer:
   schwann keys backup lab.backup              prints a sheet for the safe; keep the file elsewhere
-  schwann keys recover lab.backup             on any machine, with the words of the sheet
+  schwann keys recover lab.backup             on any computer, with the words of the sheet
 
 Recordings that only the lab can open:
-  schwann keys archive                        on the lab's machine; prints what to run on the others
+  schwann keys archive                        on the lab's computer; prints what to run on the others
   schwann record --seal                       on any of them
 
 Streams are sealed as soon as a key is installed. `schwann keys status` tells what is in force.")]
@@ -80,39 +80,39 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Create a lab, and make this machine its first member.
+    /// Create a lab, and make this computer its first member.
     Init {
-        /// What people call this machine.
-        #[arg(long, default_value = "first machine")]
+        /// What people call this computer.
+        #[arg(long, default_value = "first computer")]
         name: String,
     },
     /// Tell which keys and which policy are in force.
     Status,
     /// Show six words, and certify the one device on which they are typed into `join`.
     Invite {
-        /// What people call the new machine; else what it calls itself.
+        /// What people call the new computer; else what it calls itself.
         name: Option<String>,
         /// The device is a member already: give it a new key, and revoke its old one.
         #[arg(long, requires = "name")]
         replace: bool,
         #[command(flatten)]
         grant: Grant,
-        /// Minutes to wait for the new machine.
+        /// Minutes to wait for the new computer.
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60))]
         minutes: u64,
     },
-    /// Join the lab whose machine shows six words.
+    /// Join the lab whose computer shows six words.
     Join {
-        /// What people call this machine; else its name in the network. The lab's machine may decide otherwise.
+        /// What people call this computer; else its name in the network. The lab's computer may decide otherwise.
         #[arg(long)]
         name: Option<String>,
-        /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
+        /// Where the lab's computer is, if it is not found: HOST or HOST:PORT.
         #[arg(long, value_name = "PLACE")]
         at: Option<String>,
     },
-    /// Make a key on this machine, unless it has one, and print the request for its certificate.
+    /// Make a key on this computer, unless it has one, and print the request for its certificate.
     NewDevice {
-        /// What people call this machine.
+        /// What people call this computer.
         name: String,
     },
     /// Certify the device whose request is given, and print the certificate.
@@ -135,9 +135,9 @@ enum Action {
     },
     /// List the certificates that this lab has issued, and which of them are revoked.
     Issued,
-    /// Install the certificate that `issue` printed for this machine; reads it from the terminal or from standard input.
+    /// Install the certificate that `issue` printed for this computer; reads it from the terminal or from standard input.
     Trust,
-    /// Write this machine's whole identity to an encrypted file, to be used on other machines.
+    /// Write this computer's whole identity to an encrypted file, to be used on other computers.
     Export {
         /// The file.
         file: PathBuf,
@@ -155,19 +155,19 @@ enum Action {
     },
     /// Get a certificate that is valid for longer, from 30 days before the present one expires.
     Renew {
-        /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
+        /// Where the lab's computer is, if it is not found: HOST or HOST:PORT.
         #[arg(long, value_name = "PLACE", conflicts_with = "serve")]
         at: Option<String>,
-        /// On the lab's machine: renew the certificates of others until Ctrl-C.
+        /// On the lab's computer: renew the certificates of others until Ctrl-C.
         #[arg(long)]
         serve: bool,
         /// Days that the new certificates of others are valid.
         #[arg(long, requires = "serve", default_value_t = 365, value_parser = clap::value_parser!(u64).range(31..=MOST_DAYS))]
         days: u64,
     },
-    /// Give this machine a new key, and revoke its old one. Machines without the lab's authority need six words for it.
+    /// Give this computer a new key, and revoke its old one. Computers without the lab's authority need six words for it.
     Rotate {
-        /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
+        /// Where the lab's computer is, if it is not found: HOST or HOST:PORT.
         #[arg(long, value_name = "PLACE")]
         at: Option<String>,
     },
@@ -175,7 +175,7 @@ enum Action {
     Backup {
         /// The file.
         file: PathBuf,
-        /// Move the authority: take it away from this machine, which stays a member.
+        /// Move the authority: take it away from this computer, which stays a member.
         #[arg(long = "move")]
         moves: bool,
     },
@@ -186,7 +186,7 @@ enum Action {
     },
     /// Make or show the key that recordings are sealed to, for `schwann record --seal`.
     Archive {
-        /// Install the public half that the lab's machine printed.
+        /// Install the public half that the lab's computer printed.
         #[arg(long, value_name = "KEY", conflicts_with = "export")]
         install: Option<String>,
         /// Write the secret half to a file for a safe, which `age -d -i FILE` reads.
@@ -217,9 +217,9 @@ enum Action {
         #[arg(value_name = "STREAM")]
         stream: String,
     },
-    /// Keep this machine's key open in memory until it is switched off.
+    /// Keep this computer's key open in memory until you log out or the computer restarts.
     Unlock,
-    /// Put the passphrase of this machine's key into the system's keyring, so that your login opens the key.
+    /// Put the passphrase of this computer's key into the system's keyring, so that your login opens the key.
     Remember,
     /// Take the passphrase out of the system's keyring.
     Forget,
@@ -304,7 +304,7 @@ impl Keys {
         match self.path(LAB).exists() {
             true => Ok(()),
             false => Err(failed(
-                "this machine is in no lab; `schwann keys join` joins one, `schwann keys init` creates one",
+                "this computer is in no lab; `schwann keys join` joins one, `schwann keys init` creates one",
             )),
         }
     }

@@ -65,5 +65,5 @@ impl Opening {
     }
 }
 
-const NO_KEY: &str = "the recording is sealed, and the lab's archive key is not on this machine; open it where \
+const NO_KEY: &str = "the recording is sealed, and the lab's archive key is not on this computer; open it where \
                       schwann keys archive made the key, or name a file with the secret key: --identity FILE";

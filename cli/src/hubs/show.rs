@@ -119,7 +119,7 @@ fn trouble(stream: &RemoteStream, address: &Address) -> Option<(String, &'static
             format!(
                 "The device of {name} was revoked: nothing more of it is taken, though the hub {address} carries it."
             ),
-            "schwann keys issued    # on the lab's machine: which devices are out",
+            "schwann keys issued    # on the lab's computer: which devices are out",
         ),
         RemoteState::Stamps => {
             let said = stream.stamps.map(Trouble::sentence).unwrap_or_default();

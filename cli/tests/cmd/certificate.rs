@@ -89,7 +89,7 @@ fn a_member_signs_and_a_person_endorses() {
     assert!(code == Some(0) && out.contains("of this lab") && out.contains("bit by bit"), "{out}");
     let said = statement(&lab, "x.xdf.cert.json");
     let sender = &said["predicate"]["streams"][0]["origin"]["sender"];
-    assert!(sender["name"] == "first machine" && sender["certificate"] == 1, "{said:#}");
+    assert!(sender["name"] == "first computer" && sender["certificate"] == 1, "{said:#}");
     assert!(
         said["predicate"]["machine"]["hostname"].is_string()
             && said["predicate"]["streams"][0]["timing"]["clock_offsets"]["count"].is_u64()

@@ -176,11 +176,11 @@ fn another_devices_certificate_is_not_installed() {
 fn a_machine_that_keeps_a_labs_authority_joins_no_other_lab() {
     let (one, other) = (Machine::new("two-labs", "one"), Machine::new("two-labs", "other"));
     one.says(&["init", "--unprotected"]);
-    other.says(&["init", "--unprotected", "--name", "other machine"]);
+    other.says(&["init", "--unprotected", "--name", "other computer"]);
     let bundle = path(&other, "lab.bundle");
     other.says(&["export", &bundle]);
     assert!(one.complains(&["import", &bundle], "").contains("authority of another lab"));
-    let request = next_argument(&one.says(&["new-device", "first machine"]), "keys issue");
+    let request = next_argument(&one.says(&["new-device", "first computer"]), "keys issue");
     assert!(
         one.complains(&["trust"], &other.says(&["issue", &request])).contains("authority of another lab")
     );

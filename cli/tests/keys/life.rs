@@ -47,10 +47,10 @@ fn the_authority_moves_and_leaves_a_member_behind() {
     let file = path(&old, "lab.backup");
     let words = words_of(&old.says(&["backup", "--move", &file]));
     assert!(old.says(&["status"]).contains("authority  elsewhere"));
-    assert!(old.complains(&["issued"], "").contains("not on this machine"));
+    assert!(old.complains(&["issued"], "").contains("not on this computer"));
     let said = new.says_to(&["recover", &file], &words);
     assert!(said.contains("(certificate 2)"), "serials go on: {said}");
-    assert!(new.says(&["status"]).contains("this machine can issue and revoke"));
+    assert!(new.says(&["status"]).contains("this computer can issue and revoke"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_file_in_the_current_folder_neither_opens_streams_nor_names_a_log_elsewhere(
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"))
     };
     let [out, complaint] = status();
-    assert!(out.contains("in force   require as first machine"), "{out}");
+    assert!(out.contains("in force   require as first computer"), "{out}");
     let place = found.join("lsl_api.cfg").display().to_string();
     let ignored: Vec<&str> = complaint.lines().filter(|line| line.contains(&place)).collect();
     assert_eq!(ignored.len(), 3, "{complaint}");
@@ -37,11 +37,11 @@ fn a_file_in_the_current_folder_neither_opens_streams_nor_names_a_log_elsewhere(
     file(&own, String::from("[security]\npolicy=prefer\n"));
     file(&found, String::from("[log]\nlevel=-3\n"));
     let [out, complaint] = status();
-    assert!(out.contains("in force   prefer as first machine"), "{out}");
+    assert!(out.contains("in force   prefer as first computer"), "{out}");
     let said = format!("{} sets the policy to prefer", own.join("lsl_api.cfg").display());
     assert_eq!(complaint.matches(&said).count(), 1, "{complaint}");
     file(&found, String::from("[security]\npolicy=require\n"));
-    assert!(status()[0].contains("in force   require as first machine"));
+    assert!(status()[0].contains("in force   require as first computer"));
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) fn taken_over(
     if event(Cause::Member, "takeover", stream, peer, Side::Inlet, &more) {
         log::warning!(
             "{} comes from another device than before: {}, before {} (certificate {}); any member of the lab may take a \
-             stream over by its source id: if this one should not, run `schwann keys revoke` on the lab's machine",
+             stream over by its source id: if this one should not, run `schwann keys revoke` on the lab's computer",
             stream.name(),
             Server(now),
             before.name.as_str(),
@@ -222,7 +222,7 @@ pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {
 pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
     log::warning!(
         "{}: a search from {peer} gets no answer: its time is more than 30 s from this clock; if it is no attack, a \
-         clock is wrong: compare `date -u` on both machines, and set it right with `sudo timedatectl set-ntp true`",
+         clock is wrong: compare `date -u` on both computers, and set it right with `sudo timedatectl set-ntp true`",
         stream.name()
     );
 }

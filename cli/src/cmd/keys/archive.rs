@@ -26,7 +26,7 @@ impl Keys {
         }
         if self.path(LAB).exists() && !self.path(AUTHORITY).exists() {
             return Err(failed(
-                "this machine has no archive key yet: run schwann keys archive on the lab's machine, and here what it prints",
+                "this computer has no archive key yet: run schwann keys archive on the lab's computer, and here what it prints",
             ));
         }
         let passphrase = self.new_passphrase("a passphrase for the archive key")?;
@@ -51,7 +51,7 @@ impl Keys {
         {
             return Err(Problem::with(
                 self.path(ARCHIVE_KEY).display(),
-                "this machine has an archive key of its own, which older recordings may need; move it away first",
+                "this computer has an archive key of its own, which older recordings may need; move it away first",
             ));
         }
         self.install_public(&key)?;
@@ -62,7 +62,7 @@ impl Keys {
     pub(super) fn export_archive(&self, file: &Path) -> Outcome {
         is_new(file)?;
         let secret = self.archive_secret()?.ok_or_else(|| {
-            failed("the secret half of the archive key is not on this machine; run this where schwann keys archive made it")
+            failed("the secret half of the archive key is not on this computer; run this where schwann keys archive made it")
         })?;
         store::write_private(file, secret.as_bytes()).map_err(failed)?;
         let mut out = io::stdout().lock();
@@ -83,15 +83,15 @@ impl Keys {
         let mut out = io::stdout().lock();
         writeln!(out, "archive key  {key}")?;
         let has_secret = self.path(ARCHIVE_KEY).exists();
-        let secret = if has_secret { "on this machine, which opens recordings" } else { "elsewhere" };
+        let secret = if has_secret { "on this computer, which opens recordings" } else { "elsewhere" };
         writeln!(out, "secret half  {secret}")?;
         if has_secret && !self.path(LAB).exists() {
             writeln!(
                 out,
-                "This machine is in no lab, so the key is its own. Computers of a lab share one key: the lab's machine makes it."
+                "This computer is in no lab, so the key is its own. Computers of a lab share one key: the lab's computer makes it."
             )?;
         }
-        writeln!(out, "schwann record --seal seals to it. On each other machine that records:")?;
+        writeln!(out, "schwann record --seal seals to it. On each other computer that records:")?;
         writeln!(out, "  schwann keys archive --install {key}")?;
         if has_secret {
             writeln!(out, "Without its secret half no recording opens again. A copy for a safe:")?;

@@ -32,8 +32,8 @@ impl Keys {
             request,
             granted,
             Flags::NONE,
-            "Run `schwann keys trust` on the new machine, and paste these lines there.\n\
-             That machine alone can open them, so they may go by mail.",
+            "Run `schwann keys trust` on the new computer, and paste these lines there.\n\
+             That computer alone can open them, so they may go by mail.",
         )
     }
 
@@ -129,7 +129,7 @@ impl Keys {
         }
         self.needs_lab()?;
         Err(Problem::Failed(String::from(
-            "the lab's authority is not on this machine; run this where `schwann keys init` was run, or `schwann keys \
+            "the lab's authority is not on this computer; run this where `schwann keys init` was run, or `schwann keys \
              recover` since",
         )))
     }

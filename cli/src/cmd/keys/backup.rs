@@ -108,7 +108,7 @@ impl Keys {
         }
         if io::stdin().is_terminal() && !passphrase::confirm(MOVES)? {
             fs::remove_file(file).map_err(|error| Problem::with(file.display(), error))?;
-            writeln!(io::stdout().lock(), "The file is removed, and the authority stays on this machine.")?;
+            writeln!(io::stdout().lock(), "The file is removed, and the authority stays on this computer.")?;
             return Ok(Exit::Found);
         }
         self.give_up_authority(file)?;
@@ -127,7 +127,7 @@ impl Keys {
         }
         writeln!(
             io::stdout().lock(),
-            "The authority is no longer on this machine, which stays a member. On the other one, run:\n  \
+            "The authority is no longer on this computer, which stays a member. On the other one, run:\n  \
              schwann keys recover {}",
             file.display()
         )?;
@@ -153,7 +153,7 @@ fn sheet(lab: &Lab, file: &Path, words: &str) -> io::Result<()> {
         out,
         "\nThe file and the words together are the lab's authority; either alone is worth nothing."
     )?;
-    writeln!(out, "To use them, on any machine, without the forgotten passphrase:")?;
+    writeln!(out, "To use them, on any computer, without the forgotten passphrase:")?;
     writeln!(out, "  schwann keys recover {}", file.display())?;
     writeln!(out, "Certificates that are issued later are not in the file: repeat this after some.")
 }
@@ -162,6 +162,6 @@ fn sheet(lab: &Lab, file: &Path, words: &str) -> io::Result<()> {
 const WORDS: usize = 12;
 /// What is asked once the sheet is shown.
 const MOVES: &str =
-    "These words are shown once. Write them down first. Remove the authority from this machine now? [y/N] ";
+    "These words are shown once. Write them down first. Remove the authority from this computer now? [y/N] ";
 /// Certificates that a file may hold: more than any lab issues.
 const MOST: usize = 100_000;

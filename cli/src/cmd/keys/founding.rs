@@ -53,22 +53,22 @@ impl Keys {
 
     fn tell_founded(&self, lab: &Lab, is_protected: bool) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "The lab is founded, and this machine is its first member.")?;
+        writeln!(out, "The lab is founded, and this computer is its first member.")?;
         writeln!(out, "  lab        {}", lab.authority().fingerprint())?;
         writeln!(out, "  keys       {}", self.folder.display())?;
         if is_protected {
             writeln!(out, "{}", sys::files::OPEN_KEY)?;
         }
-        writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
+        writeln!(out, "Streams of this computer are sealed from now on. For the other computers, one of:")?;
         writeln!(
             out,
-            "  schwann keys invite                shows six words; `schwann keys join` on the other machine"
+            "  schwann keys invite                shows six words; `schwann keys join` on the other computer"
         )?;
         writeln!(
             out,
             "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
         )?;
-        writeln!(out, "  schwann keys new-device NAME       on another machine, without a network between")
+        writeln!(out, "  schwann keys new-device NAME       on another computer, without a network between")
     }
 
     fn needs_no_lab(&self) -> Result<(), Problem> {
@@ -79,7 +79,7 @@ impl Keys {
             _ if there(FOUNDING) => return Ok(()),
             (_, true, _) => LAB_LOST,
             (_, _, true) => {
-                "this machine has a key for another lab's certificate; `schwann keys trust` installs that; for a lab of its \
+                "this computer has a key for another lab's certificate; `schwann keys trust` installs that; for a lab of its \
                  own, put this folder away first"
             }
             _ => return Ok(()),

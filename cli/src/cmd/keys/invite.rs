@@ -228,7 +228,7 @@ fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
     if let (true, Some(code)) = (out.is_terminal(), code(words, places.first().copied())) {
         writeln!(out, "{code}")?;
     }
-    writeln!(out, "On the new machine, run `schwann keys join`, and type or scan there:")?;
+    writeln!(out, "On the new computer, run `schwann keys join`, and type or scan there:")?;
     writeln!(out, "\n  {words}\n")?;
     put_places(&mut out, &all, &places)?;
     let minutes = usize::try_from(patience.as_secs().div_ceil(60)).unwrap_or(usize::MAX);

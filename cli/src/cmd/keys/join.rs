@@ -47,7 +47,7 @@ impl Keys {
         let (lab, old) = (self.lab()?, self.certificate()?.statement);
         self.refuse_own_revoked()?;
         eprintln!(
-            "On the lab's machine, run: schwann keys invite --replace {}",
+            "On the lab's computer, run: schwann keys invite --replace {}",
             quoted(&printable(old.name.as_str()))
         );
         let key = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
@@ -58,10 +58,10 @@ impl Keys {
             return Err(failed("that invitation is another lab's; nothing was installed"));
         }
         if membership.revoked.puts_out(&old) {
-            eprintln!("This machine's old key, certificate {}, is revoked.", old.serial);
+            eprintln!("This computer's old key, certificate {}, is revoked.", old.serial);
         } else {
             eprintln!(
-                "schwann: the old key, certificate {}, is NOT revoked; on the lab's machine: schwann keys revoke {}",
+                "schwann: the old key, certificate {}, is NOT revoked; on the lab's computer: schwann keys revoke {}",
                 old.serial, old.serial
             );
         }
@@ -109,7 +109,7 @@ impl Keys {
             return Ok(Own { key, name, fresh: None });
         }
         let key = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
-        let fresh = Some(self.new_passphrase("a passphrase for this machine's key")?);
+        let fresh = Some(self.new_passphrase("a passphrase for this computer's key")?);
         Ok(Own { key, name, fresh })
     }
 
@@ -128,7 +128,7 @@ impl Keys {
                      16603 pass its firewall?"
                 ),
                 None => String::from(
-                    "no invitation was found; run `schwann keys invite` on the lab's machine, and if it runs, use the line \
+                    "no invitation was found; run `schwann keys invite` on the lab's computer, and if it runs, use the line \
                      `--at` that it shows",
                 ),
             }));
@@ -148,7 +148,7 @@ impl Keys {
     fn joined(&self, membership: Membership, own: &Own) -> Outcome {
         if membership.certificate.statement.device != own.key.public() {
             return Err(failed(
-                "the lab's machine certified another key than this machine's; nothing was installed",
+                "the lab's computer certified another key than this computer's; nothing was installed",
             ));
         }
         let left = self.keep_authority(&membership.lab)?;
@@ -169,7 +169,7 @@ impl Keys {
         if opened && !self.unprotected {
             writeln!(
                 io::stdout().lock(),
-                "The key is open until this machine is switched off; then: schwann keys unlock"
+                "The key is open until you log out or the computer restarts; then: schwann keys unlock"
             )?;
         }
         outcome
@@ -248,7 +248,7 @@ fn ask() -> Result<Zeroizing<String>, Problem> {
     let read = io::stdin().lock().read_line(&mut line).map_err(failed)?;
     if read == 0 {
         return Err(Problem::Failed(String::from(
-            "the six words are needed; `schwann keys invite` on the lab's machine shows them",
+            "the six words are needed; `schwann keys invite` on the lab's computer shows them",
         )));
     }
     Ok(line)
@@ -258,7 +258,7 @@ fn unreached(place: SocketAddr, error: &io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Problem::with(
             place,
-            "no invitation waits there any more; run `schwann keys invite` on the lab's machine, and type the new words",
+            "no invitation waits there any more; run `schwann keys invite` on the lab's computer, and type the new words",
         ),
         _ => Problem::with(
             place,
@@ -281,7 +281,7 @@ fn ended(error: PairingError) -> Problem {
 /// What this computer is called.
 fn host_name() -> String {
     let name = schwann::host_name();
-    if name.is_empty() { String::from("new machine") } else { name }
+    if name.is_empty() { String::from("new computer") } else { name }
 }
 
 /// What a membership takes on the disk at least, in bytes, with the sizes of blocks.

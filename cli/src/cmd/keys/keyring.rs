@@ -26,7 +26,7 @@ impl Keys {
             ));
         }
         let open = |passphrase: &[u8]| store::open(&path, &bytes, Kind::Device, passphrase);
-        let (seed, passphrase) = passphrase::opens("the passphrase of this machine's key", open)?;
+        let (seed, passphrase) = passphrase::opens("the passphrase of this computer's key", open)?;
         keyring::set(&keyring_name(&path), &passphrase).map_err(refused)?;
         store::write_private(&self.path(REMEMBERED), b"").map_err(failed)?;
         // Where there is no memory for an open key, each program asks the keyring.
@@ -45,7 +45,7 @@ impl Keys {
         let _ = std::fs::remove_file(self.path(REMEMBERED));
         writeln!(
             io::stdout().lock(),
-            "No passphrase is in {}. Programs that run keep the key, and one in memory stays there until this machine is switched off.",
+            "No passphrase is in {}. Programs that run keep the key. A key in memory stays there until you log out or the computer restarts.",
             keyring::NAME
         )?;
         Ok(Exit::Good)

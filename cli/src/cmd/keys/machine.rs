@@ -73,7 +73,7 @@ impl Keys {
         let lab = self.lab()?;
         writeln!(out, "lab        {}", lab.authority().fingerprint())?;
         let authority =
-            if self.path(AUTHORITY).exists() { "this machine can issue and revoke" } else { "elsewhere" };
+            if self.path(AUTHORITY).exists() { "this computer can issue and revoke" } else { "elsewhere" };
         writeln!(out, "authority  {authority}")?;
         writeln!(out, "revoked    list {}", self.revoked(&lab)?.number())?;
         Ok(())
@@ -85,7 +85,7 @@ impl Keys {
             return self.same_device(name.as_str());
         }
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
-        let passphrase = self.new_passphrase("a passphrase for this machine's key")?;
+        let passphrase = self.new_passphrase("a passphrase for this computer's key")?;
         let _alone = alone(&self.folder).map_err(failed)?;
         // Another command may have made one meanwhile.
         if self.path(DEVICE_KEY).exists() {
@@ -100,7 +100,7 @@ impl Keys {
         )
         .map_err(failed)?;
         let mut out = io::stdout().lock();
-        writeln!(out, "This machine's key is made; it never leaves it.")?;
+        writeln!(out, "This computer's key is made; it never leaves it.")?;
         Ok(put_request(&mut out, &device.public(), name.as_str())?)
     }
 
@@ -112,7 +112,7 @@ impl Keys {
             None => device_of(&self.private(DEVICE_KEY, Kind::Device)?)?.public(),
         };
         let mut out = io::stdout().lock();
-        writeln!(out, "This machine has a key already; a new certificate for it replaces the one before.")?;
+        writeln!(out, "This computer has a key already; a new certificate for it replaces the one before.")?;
         Ok(put_request(&mut out, &key, name)?)
     }
 
@@ -125,7 +125,7 @@ impl Keys {
                     true => "`schwann keys rotate` gives it a new one",
                     false => "put this folder away, and run `schwann keys join` for a new one",
                 };
-                let what = format_args!("this machine's key has been revoked; {next}");
+                let what = format_args!("this computer's key has been revoked; {next}");
                 Err(Problem::with(self.folder.display(), what))
             }
             _ => Ok(()),
@@ -149,7 +149,7 @@ impl Keys {
         left.inspect(|left| eprintln!("{left}"));
         self.tell_renamed(before);
         let mut out = io::stdout().lock();
-        writeln!(out, "This machine is a member of the lab {}.", lab.authority().fingerprint())?;
+        writeln!(out, "This computer is a member of the lab {}.", lab.authority().fingerprint())?;
         if is_renewed {
             writeln!(out, "Programs that run use this certificate for new connections from now on.")?;
         }
@@ -161,7 +161,7 @@ impl Keys {
     fn pasted(&self) -> Result<Membership, Problem> {
         if !self.path(DEVICE_KEY).exists() {
             return Err(Problem::Failed(String::from(
-                "there is no key on this machine yet; run `schwann keys new-device NAME`, and let the lab's machine issue \
+                "there is no key on this computer yet; run `schwann keys new-device NAME`, and let the lab's computer issue \
                  a certificate for what that prints",
             )));
         }
@@ -184,7 +184,7 @@ impl Keys {
         if io::stdin().is_terminal() {
             // Asked for before: the end of what is pasted must not count as a passphrase.
             key = Some(self.private(DEVICE_KEY, Kind::Device)?);
-            eprintln!("Paste the lines that `schwann keys issue` printed on the lab's machine:");
+            eprintln!("Paste the lines that `schwann keys issue` printed on the lab's computer:");
         }
         let bytes = text::read_lines(&mut io::stdin().lock())?;
         if !envelope::is_envelope(&bytes) {
@@ -204,7 +204,7 @@ impl Keys {
         if let (Some(before), Some(now)) = (before, self.present_name())
             && before != now
         {
-            eprintln!("This machine was called {}; it is now {}.", printable(&before), printable(&now));
+            eprintln!("This computer was called {}; it is now {}.", printable(&before), printable(&now));
         }
     }
 
@@ -233,17 +233,17 @@ impl Keys {
                 .map_err(failed)?;
         store::write_private(file, &sealed).map_err(failed)?;
         let mut out = io::stdout().lock();
-        writeln!(out, "{} holds this machine's identity. On each other machine, run:", file.display())?;
+        writeln!(out, "{} holds this computer's identity. On each other computer, run:", file.display())?;
         writeln!(out, "  schwann keys import {}", file.display())?;
         writeln!(
             out,
-            "Machines that share an identity cannot be revoked one by one; see `schwann keys new-device`."
+            "Computers that share an identity cannot be revoked one by one; see `schwann keys new-device`."
         )?;
         Ok(Exit::Good)
     }
 
     pub(super) fn import(&self, file: &Path) -> Outcome {
-        let exported = "take the file that `schwann keys export` wrote on another machine";
+        let exported = "take the file that `schwann keys export` wrote on another computer";
         let not_there = |error| Problem::with(file.display(), format_args!("{error}; {exported}"));
         let sealed = std::fs::read(file).map_err(not_there)?;
         if keystore::kind_of(&sealed) != Some(Kind::Bundle) {
@@ -254,8 +254,7 @@ impl Keys {
         let bundle = Bundle::parse(&content).map_err(failed)?;
         let left = self.keep_authority(&bundle.lab)?;
         if left.is_none() && self.own_key().is_some_and(|own| own != bundle.device.public()) {
-            let why =
-                "this machine has a key of its own, which the file would replace; put this folder away first";
+            let why = "this computer has a key of its own, which the file would replace; put this folder away first";
             return Err(Problem::with(self.folder.display(), why));
         }
         let own = if self.unprotected { None } else { Some(passphrase.as_slice()) };
@@ -269,7 +268,7 @@ impl Keys {
         store::unlock(&self.path(DEVICE_KEY), &seed).map_err(failed)?;
         writeln!(
             io::stdout().lock(),
-            "This user's programs can seal streams until the machine is switched off."
+            "This user's programs can seal streams until this user logs out or the computer restarts."
         )?;
         Ok(Exit::Good)
     }
@@ -284,11 +283,11 @@ impl Keys {
         if self.path(AUTHORITY).exists() {
             return Err(Problem::with(
                 self.folder.display(),
-                "the authority of another lab is kept here; put this folder away before the machine joins a lab",
+                "the authority of another lab is kept here; put this folder away before the computer joins a lab",
             ));
         }
         let [other, new] = [other.authority(), lab.authority()].map(|authority| authority.fingerprint());
-        Ok(Some(format!("This machine has left the lab {other} for {new}.")))
+        Ok(Some(format!("This computer has left the lab {other} for {new}.")))
     }
 
     /// A passphrase for new keys; none if none is wanted.
@@ -301,7 +300,7 @@ impl Keys {
 fn opened(key: &DeviceKey, sealed: &[u8]) -> Result<Secret, Problem> {
     envelope::open(key, sealed).ok_or_else(|| {
         Problem::Failed(format!(
-            "this certificate is for another key than this machine's, {}; run `schwann keys issue` for what \
+            "this certificate is for another key than this computer's, {}; run `schwann keys issue` for what \
              `schwann keys new-device` prints here",
             key.public().fingerprint()
         ))
@@ -330,7 +329,7 @@ fn put_trust(out: &mut impl io::Write) -> io::Result<()> {
 /// Says what to run on the lab's machine.
 fn put_request(out: &mut impl io::Write, key: &PublicKey, name: &str) -> io::Result<Exit> {
     writeln!(out, "  key        {}", key.fingerprint())?;
-    writeln!(out, "On the lab's machine, run, and compare the key that it shows with this one:")?;
+    writeln!(out, "On the lab's computer, run, and compare the key that it shows with this one:")?;
     writeln!(out, "  schwann keys issue {}", text::request(key, name))?;
     Ok(Exit::Good)
 }

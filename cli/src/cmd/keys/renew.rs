@@ -185,11 +185,11 @@ fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Res
     let places = wire::find(RENEWAL, at)?;
     if places.is_empty() {
         return Err(Problem::Failed(String::from(
-            "the lab's authority does not answer; run `schwann keys renew --serve` on its machine, or renew without a \
+            "the lab's authority does not answer; run `schwann keys renew --serve` on its computer, or renew without a \
              network: `schwann keys new-device`",
         )));
     }
-    let mut last = failed("no machine renews for this lab");
+    let mut last = failed("no computer renews for this lab");
     for place in places {
         let request = renewal::request(key, old, lab, now(), &mut SystemEntropy);
         let request = request.ok_or_else(|| failed("the system gives no random bytes"))?;

@@ -45,8 +45,8 @@ impl Keys {
     fn tell_revoked(&self, serials: &[u64], list: u64) -> io::Result<()> {
         writeln!(
             io::stdout().lock(),
-            "{} revoked by list {list}; running programs of this machine refuse the device within 10 s.\n\
-             Other machines learn it when they next stream from or to one that knows. To be sure of one:\n  \
+            "{} revoked by list {list}; running programs of this computer refuse the device within 10 s.\n\
+             Other computers learn it when they next stream from or to one that knows. To be sure of one:\n  \
              schwann keys status    there; it shows the number of its list. Copying {} and {} there \
              works, too.",
             certificates(serials),
@@ -127,7 +127,7 @@ impl Keys {
                 _ => String::from("NAME"),
             };
             format!(
-                "list {} comes from another machine with the authority, and lets in again what was put out here; put it \
+                "list {} comes from another computer with the authority, and lets in again what was put out here; put it \
                  out once more: schwann keys revoke {device}",
                 in_force.number()
             )

@@ -19,7 +19,7 @@ impl Keys {
         }
         if at.is_some() {
             return Err(failed(
-                "this machine has the lab's authority and needs no other for a new key; leave out --at",
+                "this computer has the lab's authority and needs no other for a new key; leave out --at",
             ));
         }
         let authority = self.authority()?;
@@ -34,7 +34,7 @@ impl Keys {
             self.certify_self(&authority, old.name.as_str(), passphrase)?;
         }
         let key = device_of(&self.unlocked(passphrase)?)?.public();
-        writeln!(io::stdout().lock(), "This machine has a new key, {}.", key.fingerprint())?;
+        writeln!(io::stdout().lock(), "This computer has a new key, {}.", key.fingerprint())?;
         self.installed()
     }
 

@@ -84,7 +84,7 @@ pub(super) fn read_lines(input: &mut dyn BufRead) -> Result<Secret, Problem> {
 
 pub(super) fn no_membership() -> Problem {
     Problem::Failed(String::from(
-        "this is no certificate; paste all lines that `schwann keys issue` printed on the lab's machine",
+        "this is no certificate; paste all lines that `schwann keys issue` printed on the lab's computer",
     ))
 }
 

@@ -47,7 +47,7 @@ pub(super) fn read(line: &str) -> Result<Typed, Problem> {
     match complete(words, PAIRING)? {
         Some(whole) => Ok(Typed { words: Words::new(&whole), place }),
         None => Err(Problem::Failed(String::from(
-            "these are fewer than six words; type all six that the lab's machine shows",
+            "these are fewer than six words; type all six that the lab's computer shows",
         ))),
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn keys(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Warning,
             "certificate-expires",
             format!("This device's certificate expires in {days} days; after that no member admits it."),
-            "schwann keys renew    # while `schwann keys renew --serve` runs on the lab's machine",
+            "schwann keys renew    # while `schwann keys renew --serve` runs on the lab's computer",
         );
     }
     if let Some(reason) = &facts.unsealed {

@@ -17,7 +17,7 @@ pub(super) fn mending(refusal: Refusal, facts: &Facts) -> String {
             "on that computer: schwann keys join    # or there, for an old device: schwann gateway".to_owned()
         }
         Refusal::Revoked | Refusal::WrongDevice => {
-            "on the lab's machine: schwann keys issued    # which device is out, and which is whose"
+            "on the lab's computer: schwann keys issued    # which device is out, and which is whose"
                 .to_owned()
         }
         Refusal::Expired => "on that computer: schwann keys join    # its certificate has expired".to_owned(),
@@ -46,4 +46,4 @@ pub(super) fn mending_own(error: &TrustError) -> String {
     }
 }
 
-const JOIN: &str = "schwann keys join    # takes the words of `schwann keys invite` on the lab's machine";
+const JOIN: &str = "schwann keys join    # takes the words of `schwann keys invite` on the lab's computer";

@@ -46,7 +46,7 @@ fn judge_certificate(name: &str, view: &HostView, findings: &mut Vec<Finding>) {
         let what =
             format!("The certificate of {name} expires in {days} days; after that no member admits it.");
         let fix = format!(
-            "on {name}: schwann keys renew    # while `schwann keys renew --serve` runs on the lab's machine"
+            "on {name}: schwann keys renew    # while `schwann keys renew --serve` runs on the lab's computer"
         );
         add(findings, Weight::Warning, "host-certificate", what, fix);
     }

@@ -15,7 +15,7 @@ Programs open its key with the passphrase. Let your login hold that:
   schwann keys remember"
 } else {
     "\
-Now, and once after each start of this machine, open its key:
+Now, and after each restart or full logout, open this computer's key:
   schwann keys unlock"
 };
 /// The variable that names the folder of what programs remember.

@@ -155,7 +155,7 @@ pub fn read_pair(folder: &Path, lab: &Lab) -> Result<(RevocationList<Vec<u8>>, D
         Some(key) => Ok((list, key)),
         None => {
             let reason = format!(
-                "it does not belong to {}; copy both files from a machine of the lab, or run `schwann keys join`",
+                "it does not belong to {}; copy both files from a computer of the lab, or run `schwann keys join`",
                 folder.join(REVOKED).display()
             );
             Err(TrustError::File(path, reason))

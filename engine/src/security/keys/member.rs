@@ -347,7 +347,7 @@ fn warn_of_return(present: &RevocationList<Vec<u8>>, newer: &RevocationList<Vec<
     let count = present.entries().filter(|entry| !newer.contains(*entry)).count();
     if count > 0 {
         log::warning!(
-            "revocation list {} lets in again what list {} had put out ({count} of its entries); on the lab's machine: \
+            "revocation list {} lets in again what list {} had put out ({count} of its entries); on the lab's computer: \
              schwann keys status",
             newer.number(),
             present.number()

@@ -74,7 +74,7 @@ fn is_folder(folder: &Path) -> Result<bool, String> {
 pub(crate) fn member(folder: &Path) -> Result<Member, TrustError> {
     if !folder.join(CERTIFICATE).exists() {
         let reason = "this key has no certificate yet; `schwann keys new-device NAME` shows the request for it, \
-                      `schwann keys issue` on the lab's machine grants it, and `schwann keys trust` installs it here";
+                      `schwann keys issue` on the lab's computer grants it, and `schwann keys trust` installs it here";
         return Err(TrustError::File(folder.join(DEVICE_KEY), String::from(reason)));
     }
     // First of all: what is replaced while it is read here is seen as new later.
@@ -211,7 +211,7 @@ pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
     Ok(Some(Zeroizing::new(text.trim_ascii_end().to_vec())))
 }
 
-/// Where an unlocked key lies until the computer is switched off: in memory, for this user alone.
+/// Where an unlocked key lies until the user has logged out or the computer restarts: in memory, for this user alone.
 fn unlocked_path(path: &Path) -> Option<PathBuf> {
     let memory = sys::files::memory_folder(environment::variable)?;
     // One per key folder: the name is its path, with other letters in place of what no name may have.
@@ -236,7 +236,7 @@ fn unlocked(path: &Path, bytes: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     content.strip_prefix(bytes).filter(|seed| !seed.is_empty()).map(|seed| Zeroizing::new(seed.to_vec()))
 }
 
-/// Keeps an opened key in memory for this user's programs, until the computer is switched off.
+/// Keeps an opened key in memory for this user's programs, until the user has logged out or the computer restarts.
 ///
 /// - Errors: there is no such place on this system, or it cannot be written.
 pub fn unlock(path: &Path, seed: &[u8]) -> Result<(), TrustError> {
@@ -347,7 +347,7 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> TrustError {
 /// What to say of a file of the key folder that cannot be what it should be.
 pub fn damaged(path: &Path) -> TrustError {
     let reason = String::from(
-        "the file is damaged; move it away and run `schwann keys join`, or on the lab's own machine `schwann keys recover`",
+        "the file is damaged; move it away and run `schwann keys join`, or on the lab's own computer `schwann keys recover`",
     );
     TrustError::File(path.to_path_buf(), reason)
 }

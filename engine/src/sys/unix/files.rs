@@ -97,7 +97,7 @@ pub(crate) const SYSTEM_SETTINGS: &str = "/etc";
 pub(crate) const NO_MEMORY_FOLDER: &str = if cfg!(target_os = "macos") {
     "macOS has no folder in memory; `schwann keys remember` lets your login open the key instead"
 } else {
-    "XDG_RUNTIME_DIR is not set; log in at the machine or over ssh"
+    "XDG_RUNTIME_DIR is not set; log in at the computer or over ssh"
 };
 /// What opens a key for all programs of the user.
 pub(crate) const OPEN_KEY: &str =

@@ -51,7 +51,7 @@ impl Keys {
         if self.lab().is_ok_and(|own| own.id() != lab.id()) {
             return Err(Problem::with(
                 self.folder.display(),
-                "this machine belongs to another lab; put this folder away, and run this again",
+                "this computer belongs to another lab; put this folder away, and run this again",
             ));
         }
         Ok(())
@@ -139,7 +139,7 @@ impl Keys {
         if !matches!(path.try_exists(), Ok(false)) {
             eprintln!(
                 "schwann: {} cannot be read, so the backup's list {number} takes its place.\n\
-                 Revoke again what was revoked after the backup, unless a running machine brings the newer list: \
+                 Revoke again what was revoked after the backup, unless a running computer brings the newer list: \
                  schwann keys issued",
                 path.display()
             );
@@ -191,10 +191,10 @@ fn ask() -> Result<Zeroizing<String>, Problem> {
 /// Says what this machine can do now.
 fn tell(lab: &Lab, merged: &Merged, had_authority: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "This machine can issue and revoke for the lab {}.", lab.authority().fingerprint())?;
+    writeln!(out, "This computer can issue and revoke for the lab {}.", lab.authority().fingerprint())?;
     writeln!(out, "On record: {} certificates, list {}.", merged.issued.len(), merged.revoked.number())?;
     if had_authority {
-        writeln!(out, "What both machines did is joined here. Take a new backup to the other one.")?;
+        writeln!(out, "What both computers did is joined here. Take a new backup to the other one.")?;
     }
     Ok(())
 }
