@@ -60,7 +60,7 @@ fn ratio(records: &Records, cell: &str, metric: &str, against: &str) -> io::Resu
         let (value, base, unit) =
             (number(comparison.value), number(comparison.base_value), crate::reading::unit_of(metric));
         let figure = format!("{} {}", comparison.ratio, comparison.outcome().sign());
-        (format!("{value} to {base} {unit}").trim_end().to_owned(), figure)
+        (format!("{value} vs {base} {unit}").trim_end().to_owned(), figure)
     }))
 }
 
