@@ -81,7 +81,7 @@ impl Limits {
             path => {
                 let text = fs::read_to_string(path).map_err(|error| {
                     let what = format!(
-                        "{path}: {}; the profiles with a name are usual, eeg and markers",
+                        "{path}: {}; the limits with a name are usual, eeg and markers",
                         error.kind()
                     );
                     ProfileError(what)
