@@ -146,6 +146,8 @@ pub struct StreamFooter {
     pub last_stamp: Option<f64>,
     /// `<sample_count>`
     pub sample_count: Option<u64>,
+    /// `<guessed_stamp_count>`: samples whose stamps are guesses, since damage took what tells them; a repair writes it.
+    pub guessed_stamp_count: u64,
     /// `<clock_offsets>`: what the chunks of the recording say, once more.
     pub clock_offsets: Vec<ClockOffset>,
     /// The footer's XML as stored.
@@ -163,6 +165,7 @@ impl StreamFooter {
             first_stamp: child_text(info, "first_timestamp").parse().ok(),
             last_stamp: child_text(info, "last_timestamp").parse().ok(),
             sample_count: child_text(info, "sample_count").parse().ok(),
+            guessed_stamp_count: child_text(info, "guessed_stamp_count").parse().unwrap_or(0),
             clock_offsets: offsets(info),
             xml: text.clone().into_owned(),
         })

@@ -10,6 +10,7 @@ mod event;
 mod frame;
 mod layout;
 mod places;
+mod reckoning;
 mod window;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use std::io::{self, Read, Seek};
 pub use event::{Damage, DamageKind, Event, ReadError};
 use frame::{Found, Frame, Framer, PIECE, XML_BYTES_MAX};
 use layout::{Measure, append_row};
+use reckoning::{Lost, Place};
 use window::Window;
 
 use crate::checksum::Checksum;
@@ -33,7 +35,8 @@ pub struct Reader<R> {
     at: u64,
     streams: HashMap<u32, Stream>,
     decoding: Option<Decoding>,
-    pending: Option<Damage>,
+    /// Damage that is told next, and what it took.
+    pending: Option<(Damage, Lost)>,
     /// What is wrong with the end of what is around the recording, until it is told.
     at_end: Option<Damage>,
     checksums: Vec<Checksum>,
@@ -79,13 +82,14 @@ impl<R: Read + Seek> Reader<R> {
         let suspicion = window.len().saturating_mul(16).saturating_add(16 * XML_BYTES_MAX);
         let at_end = flaws.at_end();
         let mut framer = Framer { window, layouts: HashMap::new(), suspicion, flaws };
-        let (at, pending) = beginning(&mut framer)?;
+        let (at, damage) = beginning(&mut framer)?;
         Ok(Self {
             framer,
             at,
             streams: HashMap::new(),
             decoding: None,
-            pending,
+            // No stream has begun there.
+            pending: damage.map(|damage| (damage, Lost::Nothing)),
             at_end,
             checksums: Vec::new(),
             displaced_checksum: None,
@@ -129,6 +133,12 @@ impl<R: Read + Seek> Reader<R> {
         &self.checksums
     }
 
+    /// Returns the samples so far of a stream whose stamps are guesses: damage took what tells them, here or in the recording
+    /// that this one was repaired from.
+    pub fn guessed_stamp_count(&self, stream: u32) -> u64 {
+        self.streams.get(&stream).map_or(0, |stream| stream.guessed_stamp_count)
+    }
+
     /// Whether what comes next is another piece of the chunk before.
     pub(crate) const fn is_inside_chunk(&self) -> bool {
         self.decoding.is_some()
@@ -142,7 +152,7 @@ impl<R: Read + Seek> Reader<R> {
     /// Goes on at the chunk that begins at `at`; streams that have been met stay known.
     pub(crate) fn seek_to(&mut self, at: u64) {
         (self.at, self.decoding, self.pending) = (at, None, None);
-        self.streams.values_mut().for_each(|stream| stream.resume = None);
+        self.streams.values_mut().for_each(|stream| (stream.resume, stream.place) = (None, Place::Known));
     }
 
     /// Begins anew.
@@ -175,7 +185,8 @@ impl<R: Read + Seek> Reader<R> {
         if let Some(decoding) = self.decoding.take() {
             return self.decode(decoding);
         }
-        if let Some(damage) = self.pending.take() {
+        if let Some((damage, lost)) = self.pending.take() {
+            self.lose(lost);
             return Ok(Step::Damage(damage));
         }
         let frame = self.framer.frame(self.at)?;
@@ -201,8 +212,9 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    fn begin_samples(&mut self, found: Found) {
+    fn begin_samples(&mut self, found: Found) -> io::Result<()> {
         if found.walk.count > 0 {
+            self.reckon(found)?;
             self.decoding = Some(Decoding {
                 stream: found.stream,
                 at: found.first,
@@ -210,6 +222,7 @@ impl<R: Read + Seek> Reader<R> {
                 left: found.walk.count,
             });
         }
+        Ok(())
     }
 
     /// Decodes one piece of a chunk's samples, which have been walked over before.
@@ -225,7 +238,6 @@ impl<R: Read + Seek> Reader<R> {
         } else {
             self.values = Values::new(stream.header.format);
         }
-        let interval = stream.header.interval();
         let mut want = PIECE;
         while self.stamps.is_empty() && decoding.left > 0 {
             // Not beyond the chunk: what the window holds lasts for many short ones.
@@ -237,9 +249,7 @@ impl<R: Read + Seek> Reader<R> {
                 && let Some(rest) = bytes.get(from..)
                 && let Measure::Sample { stamp, values, end } = layout.measure(rest)
             {
-                let deduced = stream.resume.take().unwrap_or(stream.last_stamp + interval);
-                stream.last_stamp = stamp.unwrap_or(deduced);
-                self.stamps.push(stream.last_stamp);
+                self.stamps.push(stream.next_stamp(stamp));
                 append_row(&mut self.values, rest.get(values..end).unwrap_or_default());
                 decoding.left -= 1;
                 from += end;
@@ -299,9 +309,12 @@ struct Stream {
     header: StreamHeader,
     /// Where the header begins.
     header_at: u64,
-    last_stamp: f64,
+    interval: f64,
+    last_stamp: Option<f64>,
     /// The stamp of the next sample, if it has none of its own: what was passed over would have told it.
     resume: Option<f64>,
+    place: Place,
+    guessed_stamp_count: u64,
 }
 
 /// Samples that have been found and not yet handed out.

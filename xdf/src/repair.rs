@@ -2,7 +2,8 @@
 //!
 //! The new file holds what the [reader](crate::Reader) finds, in whole chunks, with footers that agree with
 //! it. Samples, stamps, clock offsets and headers are copied bit by bit. An unreadable part is left out
-//! and leaves a gap in the stamps. Nothing is made up. The new file has checksums, as one of a recorder.
+//! and leaves a gap in the stamps. Where damage took what tells a stamp, the stamp is a guess. Its stream's footer counts
+//! these. The new file has checksums, as one of a recorder.
 
 use core::fmt;
 use std::fs::{self, OpenOptions};
@@ -34,6 +35,8 @@ pub struct Repair {
     pub footer_count: usize,
     /// Texts with the sign for what is no UTF-8: a reader puts it there, so the new file lacks those bytes.
     pub replaced_text_count: u64,
+    /// Samples whose stamps are guesses, because damage took what tells them.
+    pub guessed_stamp_count: u64,
     /// Damaged places.
     pub damage_count: u64,
     /// Bytes that could not be read.
@@ -93,7 +96,7 @@ pub fn repair_into<R: Read + Seek, W: Write>(
             copy.out.write_checksum().map_err(RepairError::Write)?;
         }
     }
-    copy.finish()
+    copy.finish(&reader)
 }
 
 fn repair_sealed<R: Read + Seek, W: Write>(
@@ -253,21 +256,24 @@ impl<W: Write> Copy<W> {
         self.streams.iter_mut().find(|salvaged| salvaged.slot.id() == id)
     }
 
-    fn finish(mut self) -> Result<Repair, RepairError> {
+    fn finish<R: Read + Seek>(mut self, reader: &Reader<R>) -> Result<Repair, RepairError> {
         let streams = core::mem::take(&mut self.streams);
         self.done.stream_count = streams.len();
         let mut xml = String::new();
         for stream in &streams {
             self.done.sample_count += stream.sample_count;
-            let footer =
-                stream.footer.as_ref().filter(|footer| footer.sample_count == Some(stream.sample_count));
+            let guessed = reader.guessed_stamp_count(stream.slot.id()).min(stream.sample_count);
+            self.done.guessed_stamp_count += guessed;
+            let counted = (Some(stream.sample_count), guessed);
+            let agrees =
+                |footer: &&StreamFooter| (footer.sample_count, footer.guessed_stamp_count) == counted;
+            let footer = stream.footer.as_ref().filter(agrees);
             xml.clear();
             match footer {
                 Some(footer) => xml.push_str(&footer.xml),
                 None => {
                     self.done.footer_count += 1;
-                    let (first, last) = (stream.first_stamp, stream.last_stamp);
-                    put_footer_xml(&mut xml, first, last, stream.sample_count, &stream.offsets);
+                    stream.put_footer(&mut xml, guessed);
                 }
             }
             self.write_chunk(Tag::StreamFooter, Some(stream.slot.id()), xml.as_bytes())?;
@@ -298,6 +304,14 @@ impl Salvaged {
             sample_count: 0,
             offsets: Vec::new(),
             footer: None,
+        }
+    }
+
+    fn put_footer(&self, xml: &mut String, guessed: u64) {
+        put_footer_xml(xml, self.first_stamp, self.last_stamp, self.sample_count, &self.offsets);
+        if guessed > 0 {
+            let end = xml.rfind("</info>").unwrap_or(xml.len());
+            xml.insert_str(end, &format!("<guessed_stamp_count>{guessed}</guessed_stamp_count>"));
         }
     }
 

@@ -69,6 +69,8 @@ pub struct StreamSurvey {
     pub backward_count: u64,
     /// Samples whose stamp is no time: see [`is_time`]. What is said of stamps leaves them out.
     pub invalid_stamp_count: u64,
+    /// Samples whose stamps are guesses: see [`Reader::guessed_stamp_count`].
+    pub guessed_stamp_count: u64,
     /// How well the stream's clock is known.
     pub clock: ClockQuality,
     /// What its stamps say of its clocks.
@@ -150,7 +152,7 @@ impl Survey {
         }
         survey.checksums = reader.checksums().to_vec();
         survey.displaced_checksum = reader.displaced_checksum();
-        survey.streams = streams.into_iter().map(Tally::finish).collect();
+        survey.streams = streams.into_iter().map(|tally| tally.finish(&reader)).collect();
         Ok(survey)
     }
 
@@ -162,12 +164,15 @@ impl Survey {
     }
 
     /// Says whether the file is as its recorder meant it. Such a file has no damage, each footer counts as many samples as its
-    /// stream has, and each checksum is at its place.
+    /// stream has, no stamp is a guess, and each checksum is at its place.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damage_count == 0
             && self.displaced_checksum.is_none()
-            && self.streams.iter().all(|stream| stream.footer_agrees() == Some(true))
+            && self
+                .streams
+                .iter()
+                .all(|stream| stream.footer_agrees() == Some(true) && stream.guessed_stamp_count == 0)
     }
 
     fn count_damage(&mut self, damage: Damage) {
@@ -218,6 +223,7 @@ impl Tally {
             gaps: Vec::new(),
             backward_count: 0,
             invalid_stamp_count: 0,
+            guessed_stamp_count: 0,
             clock: ClockQuality::default(),
             timing: StampTiming::default(),
             offsets: Vec::new(),
@@ -318,7 +324,8 @@ impl Tally {
         }
     }
 
-    fn finish(mut self) -> StreamSurvey {
+    fn finish<R: Read + Seek>(mut self, reader: &Reader<R>) -> StreamSurvey {
+        self.survey.guessed_stamp_count = reader.guessed_stamp_count(self.survey.header.id);
         self.forget_resets();
         let (count, seconds) = self.skips.count_in(&mut self.survey);
         (self.intervals, self.seconds) = (self.intervals - count, self.seconds - seconds);

@@ -162,7 +162,7 @@ fn print_stream(out: &mut impl Write, stream: &StreamSurvey) -> io::Result<()> {
         writeln!(out, "      {samples} whose stamp is no time, such as NaN")?;
     }
     print_clock(out, &stream.clock)?;
-    if let Some(complaint) = survey::footer_complaint(stream) {
+    for complaint in survey::complaints(stream) {
         writeln!(out, "      {complaint}")?;
     }
     Ok(())

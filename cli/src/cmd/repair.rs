@@ -23,7 +23,8 @@ Examples:
   schwann repair session.xdf -o rescued.xdf
 
 A whole recording is copied only if -o names the copy. The damaged file is not touched. Samples, stamps, clock
-offsets and headers are copied bit by bit, but for texts that are no UTF-8. Unreadable parts are left out. Footers are written anew where they are
+offsets and headers are copied bit by bit, but for texts that are no UTF-8. Unreadable parts are left out. If a stamp was in such
+a part, and others follow from it, their times are guesses. Footers are written anew where they are
 missing or disagree.
 Exit code 0 if nothing was damaged, 1 if something was.")]
 pub(crate) struct Arguments {
@@ -82,6 +83,7 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
             "sample_count": done.sample_count,
             "footer_count": done.footer_count,
             "replaced_text_count": done.replaced_text_count,
+            "guessed_stamp_count": done.guessed_stamp_count,
             "damage_count": done.damage_count,
             "damaged_bytes": done.damaged_bytes,
         });
@@ -97,6 +99,13 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
         bytes(done.damaged_bytes),
         plural(done.footer_count, "footer"),
     )?;
+    if done.guessed_stamp_count > 0 {
+        let samples = plural(done.guessed_stamp_count as usize, "sample");
+        writeln!(
+            out,
+            "  the times of {samples} are guesses, because damage took the stamps that tell them: see verify"
+        )?;
+    }
     let texts = plural(done.replaced_text_count as usize, "text");
     match done.replaced_text_count {
         0 => Ok(()),
@@ -114,6 +123,7 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
             "sample_count": samples,
             "footer_count": 0,
             "replaced_text_count": 0,
+            "guessed_stamp_count": 0,
             "damage_count": 0,
             "damaged_bytes": 0,
         });

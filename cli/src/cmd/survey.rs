@@ -9,7 +9,7 @@ use schwann_xdf::{Comparison, Location, StreamHeader, StreamSurvey, Survey, comp
 use serde_json::{Value, json};
 
 use crate::exit::Problem;
-use crate::terminal::Readable;
+use crate::terminal::{Readable, plural};
 
 /// Surveys a recording.
 pub(crate) fn of(recording: &Location, progress: &mut Progress) -> Result<Survey, Problem> {
@@ -28,8 +28,19 @@ pub(crate) fn compared(recording: &Location, survey: &Survey) -> Result<Comparis
     compared.map_err(|error| Problem::with(path.display(), error))
 }
 
+/// Returns why a stream is not as it was recorded, as far as it shows within the stream.
+pub(crate) fn complaints(stream: &StreamSurvey) -> Vec<String> {
+    let guessed = plural(stream.guessed_stamp_count as usize, "sample");
+    let guesses = || {
+        format!(
+            "GUESSED TIMES: damage took the stamps that tell the times of {guessed}; compare these with no other stream"
+        )
+    };
+    footer_complaint(stream).into_iter().chain((stream.guessed_stamp_count > 0).then(guesses)).collect()
+}
+
 /// Returns what is wrong with a stream's footer, if anything is.
-pub(crate) fn footer_complaint(stream: &StreamSurvey) -> Option<String> {
+fn footer_complaint(stream: &StreamSurvey) -> Option<String> {
     match stream.footer_agrees() {
         Some(true) => None,
         Some(false) => {
@@ -161,6 +172,7 @@ fn stream_json(stream: &StreamSurvey, found: &[Finding], limits: &Limits) -> Val
         })).collect::<Vec<_>>(),
         "backward_count": stream.backward_count,
         "invalid_stamp_count": stream.invalid_stamp_count,
+        "guessed_stamp_count": stream.guessed_stamp_count,
         "findings": found.iter().map(|one| finding_json(*one, limits)).collect::<Vec<_>>(),
         "clock": {
             "offset_count": stream.clock.offset_count,

@@ -159,7 +159,7 @@ impl<'a> Examined<'a> {
     fn print_streams(&self, out: &mut impl Write) -> io::Result<()> {
         for (stream, found) in self.survey.streams.iter().zip(findings_by(&self.survey, self.limits)) {
             let name = format!("  stream {} ({})", stream.header.id, printable(&stream.header.name));
-            if let Some(complaint) = survey::footer_complaint(stream) {
+            for complaint in survey::complaints(stream) {
                 writeln!(out, "{name}: {complaint}")?;
             }
             for one in found {

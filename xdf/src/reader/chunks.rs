@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek};
 use super::damaged::MAGIC_BYTES;
 use super::frame::{Head, XML_BYTES_MAX};
 use super::layout::Layout;
+use super::reckoning::Place;
 use super::{Reader, Step, Stream};
 use crate::checksum::Checksum;
 use crate::header::{StreamFooter, StreamHeader, is_xml};
@@ -75,7 +76,7 @@ impl<R: Read + Seek> Reader<R> {
         if !found.walk.complete || found.walk.end != head.end {
             return Ok(None);
         }
-        self.begin_samples(found);
+        self.begin_samples(found)?;
         self.at = head.end;
         Ok(Some(Step::Again))
     }
@@ -142,9 +143,8 @@ impl<R: Read + Seek> Reader<R> {
         let Some((id, xml)) = self.framer.content(head)?.split_first_chunk() else { return Ok(None) };
         let stream = u32::from_le_bytes(*id);
         let Some(footer) = StreamFooter::parse(xml) else { return Ok(None) };
-        if !self.streams.contains_key(&stream) {
-            return Ok(None);
-        }
+        let Some(known) = self.streams.get_mut(&stream) else { return Ok(None) };
+        known.guessed_stamp_count = known.guessed_stamp_count.saturating_add(footer.guessed_stamp_count);
         self.footer = footer;
         Ok(Some(Step::StreamFooter(stream)))
     }
@@ -153,6 +153,15 @@ impl<R: Read + Seek> Reader<R> {
     pub(crate) fn add_stream(&mut self, header: StreamHeader, header_at: u64) {
         let layout = Layout::new(&header);
         self.framer.layouts.insert(header.id, layout);
-        self.streams.insert(header.id, Stream { header, header_at, last_stamp: 0.0, resume: None });
+        let stream = Stream {
+            interval: header.interval(),
+            header,
+            header_at,
+            last_stamp: None,
+            resume: None,
+            place: Place::Known,
+            guessed_stamp_count: 0,
+        };
+        self.streams.insert(stream.header.id, stream);
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Seek};
 
 use super::frame::{Frame, Head, XML_BYTES_MAX};
+use super::reckoning::Lost;
 use super::{Damage, DamageKind, Reader, Step};
 use crate::header::StreamHeader;
 use crate::wire::{MAGIC, Tag};
@@ -20,18 +21,19 @@ impl<R: Read + Seek> Reader<R> {
             return self.step_lost();
         }
         // Another chunk follows where this one says that it ends: its content is what is damaged.
-        let mut from = head.at;
+        let (mut from, mut lost) = (head.at, Lost::Unknown);
         if head.tag == Tag::StreamHeader.number() {
             return self.damaged_header(head);
         }
         if let Some(found) = self.framer.find_samples(head.content, head.end)? {
             let exact = found.walk.complete && found.walk.end == head.end;
             if head.tag == Tag::Samples.number() || exact {
-                self.begin_samples(found);
+                self.begin_samples(found)?;
                 from = found.walk.end;
+                lost = self.lost_of(head, found)?;
             }
         }
-        Ok(self.damage(from, head.end, DamageKind::Content))
+        Ok(self.damage(from, head.end, DamageKind::Content, lost))
     }
 
     /// Takes from a stream header that is no XML what can be made out.
@@ -42,7 +44,7 @@ impl<R: Read + Seek> Reader<R> {
             .split_first_chunk()
             .and_then(|(id, xml)| StreamHeader::parse_damaged(u32::from_le_bytes(*id), xml))
             .filter(|header| !self.streams.contains_key(&header.id));
-        let again = self.damage(head.at, head.end, DamageKind::Content);
+        let again = self.damage(head.at, head.end, DamageKind::Content, Lost::Nothing);
         let Some(header) = header else { return Ok(again) };
         let id = header.id;
         self.add_stream(header, head.at);
@@ -59,8 +61,8 @@ impl<R: Read + Seek> Reader<R> {
             && !found.walk.complete
             && found.walk.end + TORN_SAMPLE_MAX > head.end
         {
-            self.begin_samples(found);
-            return Ok(self.damage(found.walk.end, head.end, DamageKind::Torn));
+            self.begin_samples(found)?;
+            return Ok(self.damage(found.walk.end, head.end, DamageKind::Torn, Lost::Unknown));
         }
         self.step_lost()
     }
@@ -73,7 +75,7 @@ impl<R: Read + Seek> Reader<R> {
         };
         let step = self.chunk(head)?;
         if step.is_some() {
-            self.pending = Some(Damage { at, bytes: 0, kind: DamageKind::Framing });
+            self.pending = Some((Damage { at, bytes: 0, kind: DamageKind::Framing }, Lost::Nothing));
         }
         Ok(step)
     }
@@ -93,10 +95,10 @@ impl<R: Read + Seek> Reader<R> {
             && found.walk.count > 0
         {
             from = found.walk.end;
-            self.begin_samples(found);
+            self.begin_samples(found)?;
         }
         let kind = if to == self.framer.window.len() { DamageKind::Torn } else { DamageKind::Framing };
-        Ok(self.damage(from, to, kind))
+        Ok(self.damage(from, to, kind, Lost::Unknown))
     }
 
     /// Ends before another recording: its streams may have the ids of this one's, and other clocks.
@@ -110,13 +112,13 @@ impl<R: Read + Seek> Reader<R> {
         let is_another =
             header > MAGIC_BYTES && !self.streams.is_empty() && self.framer.is_marked_header(header)?;
         let end = self.framer.window.len();
-        Ok(is_another.then(|| self.damage(header - MAGIC_BYTES, end, DamageKind::Another)))
+        Ok(is_another.then(|| self.damage(header - MAGIC_BYTES, end, DamageKind::Another, Lost::Unknown)))
     }
 
-    pub(super) fn damage(&mut self, at: u64, to: u64, kind: DamageKind) -> Step {
+    fn damage(&mut self, at: u64, to: u64, kind: DamageKind, lost: Lost) -> Step {
         let kind = if self.framer.flaws.hole_in(at, to).is_some() { DamageKind::Seal } else { kind };
         self.at = to;
-        self.pending = Some(Damage { at, bytes: to - at, kind });
+        self.pending = Some((Damage { at, bytes: to - at, kind }, lost));
         Step::Again
     }
 }

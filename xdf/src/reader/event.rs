@@ -31,7 +31,8 @@ pub enum Event<'a> {
     Samples {
         /// The stream's id.
         stream: u32,
-        /// In seconds on the stream's clock, one per sample; deduced where the file says so.
+        /// In seconds on the stream's clock, one per sample; deduced where the file says so. After damage that may be a guess:
+        /// see [`Reader::guessed_stamp_count`](crate::Reader::guessed_stamp_count).
         stamps: &'a [f64],
         /// Samples × channels, one row per sample.
         values: &'a Values,

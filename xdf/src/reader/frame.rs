@@ -52,6 +52,8 @@ pub(super) struct Walk {
     pub(super) end: u64,
     /// Whether there are as many as the chunk says.
     pub(super) complete: bool,
+    /// The first stamp that is written, and how many samples stand before it.
+    pub(super) stamp: Option<(u64, f64)>,
 }
 
 /// The samples of a chunk, found.
@@ -60,6 +62,8 @@ pub(super) struct Found {
     pub(super) stream: u32,
     /// Where the first sample begins.
     pub(super) first: u64,
+    /// How many there are, as the chunk says.
+    pub(super) count: u64,
     pub(super) walk: Walk,
 }
 
@@ -155,12 +159,12 @@ impl<R: Read + Seek> Framer<R> {
         let Some(layout) = self.layouts.get(&stream).copied() else { return Ok(None) };
         let first = content + 4 + taken as u64;
         let walk = self.walk(layout, first, count, limit)?;
-        Ok(Some(Found { stream, first, walk }))
+        Ok(Some(Found { stream, first, count, walk }))
     }
 
     /// Walks over up to `count` samples from `at`, up to `limit`.
     pub(super) fn walk(&mut self, layout: Layout, at: u64, count: u64, limit: u64) -> io::Result<Walk> {
-        let mut walk = Walk { count: 0, end: at, complete: count == 0 };
+        let mut walk = Walk { count: 0, end: at, complete: count == 0, stamp: None };
         let mut want = PIECE;
         while walk.count < count {
             let room = usize::try_from(limit.saturating_sub(walk.end)).unwrap_or(usize::MAX);
@@ -177,7 +181,8 @@ impl<R: Read + Seek> Framer<R> {
                     break Measure::Incomplete;
                 }
                 match layout.measure(bytes.get(from..).unwrap_or_default()) {
-                    Measure::Sample { end, .. } => {
+                    Measure::Sample { stamp, end, .. } => {
+                        walk.stamp = walk.stamp.or(stamp.map(|stamp| (walk.count, stamp)));
                         from += end;
                         walk.count += 1;
                     }
@@ -299,7 +304,8 @@ impl<R: Read + Seek> Framer<R> {
         Ok(Some(from + end as u64))
     }
 
-    fn suspect(&mut self, bytes: u64) -> bool {
+    /// Says whether so many bytes more may be looked at on suspicion.
+    pub(super) fn suspect(&mut self, bytes: u64) -> bool {
         let left = self.suspicion.checked_sub(bytes);
         self.suspicion = left.unwrap_or(self.suspicion);
         left.is_some()

@@ -97,6 +97,7 @@ fn stream_json(stream: &Known<'_>) -> Value {
         "gaps": null,
         "backward_count": null,
         "invalid_stamp_count": null,
+        "guessed_stamp_count": null,
         "findings": null,
         "clock": {
             "offset_count": clock.offset_count,

@@ -24,13 +24,13 @@ pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], li
 }
 
 fn put_findings(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
-    let complaint = survey::footer_complaint(stream);
-    if found.is_empty() && complaint.is_none() {
+    let complaints = survey::complaints(stream);
+    if found.is_empty() && complaints.is_empty() {
         out.push_str("<p class=\"good\">No problems found.</p>\n");
         return;
     }
     out.push_str("<ul>\n");
-    if let Some(complaint) = complaint {
+    for complaint in complaints {
         let _ = writeln!(out, "<li class=\"bad\">{}</li>", text(&complaint));
     }
     for one in found {
