@@ -43,7 +43,8 @@ pub(crate) fn write(
     source.rewind().map_err(writing(recording.path()))?;
     let file = outputs.create_plain(&target)?;
     put(packing, source, all, (file, &target), progress)?;
-    report.holds(&target, &plan.streams);
+    // Its stamps are those of the recording.
+    plan.streams.iter().for_each(|stream| report.holds(&target, stream, 0.0));
     Ok(())
 }
 

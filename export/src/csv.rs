@@ -12,7 +12,7 @@ use crate::number::put_text;
 use crate::output::Outputs;
 use crate::pass::pass;
 use crate::plan::{Plan, Stream};
-use crate::report::{Report, Written};
+use crate::report::Report;
 use crate::timing::Stamper;
 
 /// Writes each stream into a file of its own.
@@ -36,8 +36,7 @@ pub(crate) fn write(
         sink.map_or(Ok(()), |sink| sink.take(samples.stamps, samples.values))
     })?;
     for sink in sinks {
-        let written = sink.finish()?;
-        report.files.push(written);
+        sink.finish(report)?;
     }
     Ok(())
 }
@@ -60,7 +59,7 @@ impl<'a> Sink<'a> {
         line.push('\n');
         let mut file = outputs.create(&path)?;
         file.write_all(line.as_bytes()).map_err(writing(&path))?;
-        Ok(Self { stream, stamper: stream.timing.stamper(), path, file, line })
+        Ok(Self { stream, stamper: stream.stamper(), path, file, line })
     }
 
     fn take(&mut self, stamps: &[f64], values: &Values) -> Result<(), ExportError> {
@@ -83,14 +82,10 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Written, ExportError> {
+    fn finish(mut self, report: &mut Report) -> Result<(), ExportError> {
         self.file.flush().map_err(writing(&self.path))?;
-        Ok(Written {
-            path: self.path,
-            stream: self.stream.header.name.clone(),
-            samples: self.stream.samples,
-            ..Written::default()
-        })
+        report.holds(&self.path, self.stream, self.stamper.time_error());
+        Ok(())
     }
 }
 

@@ -177,16 +177,27 @@ impl Walk {
     }
 
     /// Says that samples are too far from their times, if they are.
-    ///
-    /// The stamps themselves may be further off: those of a block are alike, and one that is late is late.
     pub(crate) fn complaint(&self) -> Option<String> {
-        let limit = OFF_SECONDS.max(1.0 / self.grid.rate);
-        let is_off = self.grid.time_error > limit || self.time_error > limit + LONGEST_BLOCK;
+        let period = 1.0 / self.grid.rate;
+        let is_off = self.grid.time_error > OFF_SECONDS.max(period);
         let seconds = self.time_error();
-        is_off.then(|| {
-            format!("its samples are up to {seconds:.1} s from their times in the file; its stamps jump; schwann verify says why")
-        })
+        if is_off { Some(far(seconds)) } else { complaint(seconds, period) }
     }
+}
+
+/// Says that samples are too far from their stamps, if they are.
+///
+/// The stamps may be further off than the samples: those of a block are alike, and one that is late is late.
+///
+/// - Units: seconds.
+pub(crate) fn complaint(time_error: f64, period: f64) -> Option<String> {
+    (time_error > OFF_SECONDS.max(period) + LONGEST_BLOCK).then(|| far(time_error))
+}
+
+fn far(seconds: f64) -> String {
+    format!(
+        "its samples are up to {seconds:.1} s from their times in the file; its stamps jump; schwann verify says why"
+    )
 }
 
 const HALF: f64 = 0.5;

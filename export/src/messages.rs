@@ -45,7 +45,9 @@ pub(crate) fn write(
     })?;
     writer.finish().map_err(failed)?;
     writer.into_inner().flush().map_err(writing(&target))?;
-    report.holds(&target, &plan.streams);
+    for (stream, channel) in plan.streams.iter().zip(&channels) {
+        report.holds(&target, stream, channel.stamper.time_error());
+    }
     Ok(())
 }
 
@@ -64,7 +66,7 @@ impl Channel {
         let schema = schema(stream).to_string();
         let schema = writer.add_schema(&stream.part, "jsonschema", schema.as_bytes())?;
         let id = writer.add_channel(schema, &stream.part, "json", &metadata(stream))?;
-        let (width, stamper) = (stream.header.channel_count, stream.timing.stamper());
+        let (width, stamper) = (stream.header.channel_count, stream.stamper());
         Ok(Self { id, width, stamper, sequence: 0, text: String::new() })
     }
 

@@ -17,7 +17,7 @@ use crate::number::put_bytes;
 use crate::output::Outputs;
 use crate::pass::pass;
 use crate::plan::{Plan, Stream};
-use crate::report::{Report, Written};
+use crate::report::Report;
 
 /// Writes all streams into one archive.
 pub(crate) fn write(
@@ -39,15 +39,11 @@ pub(crate) fn write(
         |error: zip::result::ZipError| ExportError::Library(format!("{}: {error}", target.display()));
     for stream in &plan.streams {
         begin(&mut zip, &format!("{}/stamps.npy", stream.part)).map_err(failed)?;
-        put_stamps(&mut zip, recording, stream, progress).map_err(|error| named(error, &target))?;
+        let time_error =
+            put_stamps(&mut zip, recording, stream, progress).map_err(|error| named(error, &target))?;
         begin(&mut zip, &format!("{}/values.npy", stream.part)).map_err(failed)?;
         put_values(&mut zip, recording, stream, progress).map_err(|error| named(error, &target))?;
-        report.files.push(Written {
-            path: target.clone(),
-            stream: stream.header.name.clone(),
-            samples: stream.samples,
-            ..Written::default()
-        });
+        report.holds(&target, stream, time_error);
     }
     zip.finish().map_err(failed)?.flush().map_err(writing(&target))
 }
@@ -75,14 +71,15 @@ fn begin(zip: &mut ZipWriter<BufWriter<File>>, name: &str) -> Result<(), zip::re
     zip.start_file(name, options)
 }
 
+/// Writes when each sample was; returns the most by which that differs from its stamp, in seconds.
 fn put_stamps(
     out: &mut impl Write,
     recording: &Location,
     stream: &Stream,
     progress: &mut Progress<'_>,
-) -> Result<(), ExportError> {
+) -> Result<f64, ExportError> {
     put(out, &header("<f8", &format!("({},)", stream.samples)))?;
-    let (mut stamper, mut bytes) = (stream.timing.stamper(), Vec::new());
+    let (mut stamper, mut bytes) = (stream.stamper(), Vec::new());
     pass(recording, progress, |samples| {
         if samples.stream != stream.header.id {
             return Ok(());
@@ -90,7 +87,8 @@ fn put_stamps(
         bytes.clear();
         bytes.extend(samples.stamps.iter().flat_map(|stamp| stamper.next(*stamp).to_le_bytes()));
         put(out, &bytes)
-    })
+    })?;
+    Ok(stamper.time_error())
 }
 
 fn put_values(

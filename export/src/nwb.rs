@@ -57,7 +57,10 @@ pub(crate) fn write(
             .map_err(writing(&target))
     })?;
     file.sync_all().map_err(writing(&target))?;
-    report.holds(&target, streams);
+    for stream in streams {
+        let place = places.iter().find(|place| place.stream == stream.header.id);
+        report.holds(&target, stream, place.map_or(0.0, |place| place.stamper.time_error()));
+    }
     report.leave_far_events(plan);
     Ok(())
 }
@@ -215,7 +218,7 @@ fn even(stream: &Stream) -> Option<(f64, f64)> {
             [only] if only.step > 0.0 && only.count > 1 => Some((only.begin, 1.0 / only.step)),
             _ => None,
         },
-        Timing::Single(_) => None,
+        Timing::Single => None,
     }
 }
 
@@ -223,7 +226,7 @@ fn even(stream: &Stream) -> Option<(f64, f64)> {
 fn origin(streams: &[&Stream]) -> f64 {
     let begins = streams.iter().filter_map(|stream| match &stream.timing {
         Timing::Even(stretches) => stretches.first().map(|stretch| stretch.begin),
-        Timing::Single(_) => None,
+        Timing::Single => None,
     });
     begins.filter(|begin| begin.is_finite()).min_by(f64::total_cmp).unwrap_or(0.0)
 }
@@ -305,8 +308,11 @@ impl Write for Holes<'_> {
 struct Destination {
     stream: u32,
     values: u64,
+    stamper: Stamper,
+    /// When times begin to count, in seconds on the recorder's clock.
+    origin: f64,
     /// Where the times go, if each sample has one.
-    times: Option<(u64, Stamper, f64)>,
+    times: Option<u64>,
 }
 
 /// Finds the holes of the file.
@@ -324,13 +330,10 @@ fn find(path: &Path, streams: &[&Stream]) -> Result<Vec<Destination>, ExportErro
     let places = numbers.map(|stream| {
         let times = match even(stream) {
             Some(_) => None,
-            None => {
-                let address = address(&format!("acquisition/{}/timestamps", stream.part))?;
-                Some((address, stream.timing.stamper(), origin))
-            }
+            None => Some(address(&format!("acquisition/{}/timestamps", stream.part))?),
         };
         let values = address(&format!("acquisition/{}/data", stream.part))?;
-        Ok(Destination { stream: stream.header.id, values, times })
+        Ok(Destination { stream: stream.header.id, values, stamper: stream.stamper(), origin, times })
     });
     places.collect()
 }
@@ -348,9 +351,11 @@ impl Destination {
         file.seek(SeekFrom::Start(self.values))?;
         file.write_all(bytes)?;
         self.values += bytes.len() as u64;
-        if let Some((at, stamper, origin)) = &mut self.times {
-            bytes.clear();
-            bytes.extend(stamps.iter().flat_map(|stamp| (stamper.next(*stamp) - *origin).to_le_bytes()));
+        bytes.clear();
+        for stamp in stamps {
+            bytes.extend((self.stamper.next(*stamp) - self.origin).to_le_bytes());
+        }
+        if let Some(at) = &mut self.times {
             file.seek(SeekFrom::Start(*at))?;
             file.write_all(bytes)?;
             *at += bytes.len() as u64;

@@ -12,7 +12,7 @@ use crate::channel::{Channel, channels, file_part};
 use crate::error::ExportError;
 use crate::number::{Numeric, on_numbers, put_text};
 use crate::pass::{SHOWN_EVERY_BYTES, tell};
-use crate::timing::{Learner, Timing};
+use crate::timing::{Learner, Stamper, Timing};
 
 /// What is in a recording.
 #[derive(Debug)]
@@ -179,6 +179,11 @@ impl Plan {
 }
 
 impl Stream {
+    /// Gives out the time of one sample after the other.
+    pub(crate) fn stamper(&self) -> Stamper {
+        self.timing.stamper(&self.clock)
+    }
+
     /// Whether it has numbers, a rate, and samples.
     pub(crate) fn is_signal(&self) -> bool {
         self.header.format != Format::String && self.header.nominal_rate > 0.0 && self.samples > 0
@@ -258,7 +263,7 @@ impl Learnt {
         let samples = self.learner.count();
         let clock = ClockMap::fit(&self.offsets);
         let timing = self.learner.finish(&clock);
-        let mut stamper = timing.stamper();
+        let mut stamper = timing.stamper(&clock);
         let own = self.events.into_iter().flatten().map(|(stamp, text)| Event {
             at: stamper.next(stamp),
             text,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::grid::complaint;
 use crate::plan::{Event, Plan, Stream};
 
 /// What was exported.
@@ -32,14 +33,14 @@ pub struct Written {
     pub stream: String,
     /// Samples of the recording.
     pub samples: u64,
-    /// In hertz; 0 if each sample has its stamp.
+    /// In hertz; 0 if each sample has its time.
     pub rate: f64,
     /// Samples that were put into gaps, marked as such.
     pub filled: u64,
     /// Samples after the last one, where a format has blocks of one size.
     pub padded: u64,
-    /// The most by which a sample's time in the file differs from its stamp on the recorder's clock, in seconds. It is 0 where
-    /// each sample has its stamp.
+    /// The most by which a sample's time in the file differs from its stamp on the recorder's clock, in seconds. Streams
+    /// without a rate have 0: their samples have their stamps.
     pub time_error: f64,
     /// The most by which a value in the file differs from the recorded one, in the stream's unit; 0 if all are exact.
     pub value_error: f64,
@@ -84,14 +85,18 @@ impl Report {
         report
     }
 
-    /// These streams are in one file, value for value and stamp for stamp.
-    pub(crate) fn holds<'a>(&mut self, path: &Path, streams: impl IntoIterator<Item = &'a Stream>) {
-        self.files.extend(streams.into_iter().map(|stream| Written {
+    /// A stream is in a file, value for value, with a time per sample; so far are these from the stamps at most, in seconds.
+    pub(crate) fn holds(&mut self, path: &Path, stream: &Stream, time_error: f64) {
+        if let Some(why) = complaint(time_error, stream.header.interval()) {
+            self.leave(&stream.header.name, &why);
+        }
+        self.files.push(Written {
             path: path.to_owned(),
             stream: stream.header.name.clone(),
             samples: stream.samples,
+            time_error,
             ..Written::default()
-        }));
+        });
     }
 
     /// Names each stream with events of which `is_left` holds; `why` has their number. Returns how many there are in all.

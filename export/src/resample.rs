@@ -144,7 +144,7 @@ impl Track {
                 let channels = stream.header.channel_count;
                 (xml, How::Resampled(Resampler::new(rate, channels, stretches.to_vec())))
             }
-            None => (stream.header.xml.clone(), How::AsIs(stream.timing.stamper())),
+            None => (stream.header.xml.clone(), How::AsIs(stream.stamper())),
         };
         let added = writer.add_stream_as(stream.header.id, &xml);
         let writer = added.map_err(|error| ExportError::Library(error.to_string()))?;

@@ -1,14 +1,16 @@
 //! When each sample was, on the recorder's clock: the offsets applied, and the stamps of even stretches evened out.
 
-use schwann_xdf::{ANOTHER_CLOCK, ClockMap, GAP_PERIODS, GAP_SECONDS, Grid as Steps, StreamHeader, uncrowd};
+use schwann_xdf::{
+    ANOTHER_CLOCK, ClockMap, GAP_PERIODS, GAP_SECONDS, Grid as Steps, StreamHeader, is_time, uncrowd,
+};
 
 /// When the samples of a stream were.
 #[derive(Clone, Debug)]
 pub(crate) enum Timing {
     /// At even times, in stretches; at least one.
     Even(Vec<Stretch>),
-    /// Each at a time of its own, on the stream's clock.
-    Single(ClockMap),
+    /// Each at the time of its own stamp.
+    Single,
 }
 
 /// Samples at even times.
@@ -178,10 +180,10 @@ impl Learner {
 
     /// The timing, once it is known how the clock went.
     pub(crate) fn finish(mut self, clock: &ClockMap) -> Timing {
-        let mut map = clock.clone();
         if self.longest.is_none() || self.count == 0 {
-            return Timing::Single(map);
+            return Timing::Single;
         }
+        let mut map = clock.clone();
         self.done.push(self.line);
         if self.steps.gap_count() == 0 {
             self.join_at_skips();
@@ -205,14 +207,13 @@ impl Timing {
         Some((first, stretches.iter().map(Stretch::last).max_by(f64::total_cmp)?))
     }
 
-    /// Gives out the time of one sample after the other.
-    pub(crate) fn stamper(&self) -> Stamper {
-        match self {
-            Self::Even(stretches) => {
-                Stamper { stretches: stretches.clone(), at: 0, map: ClockMap::default(), next: 0 }
-            }
-            Self::Single(map) => Stamper { stretches: Vec::new(), at: 0, map: map.clone(), next: 0 },
-        }
+    /// Gives out the time of one sample after the other, whose stamps `clock` places.
+    pub(crate) fn stamper(&self, clock: &ClockMap) -> Stamper {
+        let stretches = match self {
+            Self::Even(stretches) => stretches.clone(),
+            Self::Single => Vec::new(),
+        };
+        Stamper { stretches, at: 0, map: clock.clone(), next: 0, time_error: 0.0 }
     }
 }
 
@@ -223,6 +224,7 @@ pub(crate) struct Stamper {
     at: usize,
     map: ClockMap,
     next: u64,
+    time_error: f64,
 }
 
 impl Stamper {
@@ -233,10 +235,18 @@ impl Stamper {
         while self.stretches.get(self.at).is_some_and(|stretch| sample >= stretch.first + stretch.count) {
             self.at += 1;
         }
-        match self.stretches.get(self.at) {
-            Some(stretch) => stretch.at(sample),
-            None => self.map.place(stamp),
+        let placed = self.map.place(stamp);
+        let Some(stretch) = self.stretches.get(self.at) else { return placed };
+        let even = stretch.at(sample);
+        if is_time(stamp) {
+            self.time_error = self.time_error.max((even - placed).abs());
         }
+        even
+    }
+
+    /// The most by which a time differed from its sample's stamp on the recorder's clock so far, in seconds.
+    pub(crate) fn time_error(&self) -> f64 {
+        self.time_error
     }
 }
 
@@ -263,8 +273,9 @@ mod tests {
     fn learn(stamps: &[f64], even: &[f64], offset: f64) -> (Vec<(u64, u64)>, f64) {
         let mut learner = Learner::new(&header(100.0));
         stamps.chunks(7).for_each(|some| learner.take(some));
-        let timing = learner.finish(&ClockMap::fit(&[ClockOffset { collected: 55.0, offset }]));
-        let mut stamper = timing.stamper();
+        let clock = ClockMap::fit(&[ClockOffset { collected: 55.0, offset }]);
+        let timing = learner.finish(&clock);
+        let mut stamper = timing.stamper(&clock);
         let errors =
             stamps.iter().zip(even).map(|(stamp, even)| (stamper.next(*stamp) - offset - even).abs());
         let error = errors.fold(0.0, f64::max);
@@ -298,7 +309,7 @@ mod tests {
             learner.take(&[if n % 2 == 0 { f64::NAN } else { 1e300 }]);
         }
         assert!(learner.done.len() <= STRETCHES_MAX + 1);
-        assert!(matches!(learner.finish(&ClockMap::default()), Timing::Single(_)));
+        assert!(matches!(learner.finish(&ClockMap::default()), Timing::Single));
     }
 
     #[test]

@@ -104,3 +104,19 @@ fn events_of_another_clock_are_named() {
         assert_eq!(why, ["2 of its events are more than a day from all samples; schwann verify says why"]);
     }
 }
+
+#[test]
+fn a_format_with_a_time_per_sample_says_how_far_these_are_from_the_stamps() {
+    // 70 ms are lost every half second: too short for gaps, and too much jitter to tell them apart.
+    let late = |n: u32| 0.07 * f64::from(n / 43) + 0.004 * f64::from(n * 7919 % 11) / 11.0;
+    let lossy = |until: u32| (0..2 * until).map(move |n| 100.0 + f64::from(n) / 100.0 + late(n.min(until)));
+    for (until, least, is_named) in [(2600, 0.3, false), (10_000, 2.1, true)] {
+        let scratch = Scratch::new("lossy", &lossy(until).collect::<Vec<_>>(), &[101.0]);
+        for format in [Format::Csv, Format::Nwb, Format::Npz, Format::Mcap] {
+            let report = scratch.export(format);
+            let errors: Vec<_> = report.files.iter().map(|file| file.time_error).collect();
+            assert!(errors.len() == 2 && errors[0] > least && errors[1] == 0.0, "{format:?}: {errors:?}");
+            assert_eq!(report.left.len(), usize::from(is_named), "{format:?}: {report:?}");
+        }
+    }
+}

@@ -30,7 +30,8 @@ Examples:
 
 brainvision, edf and bdf hold streams with a rate, a file each, with all markers in each. Gaps are filled and marked
 BAD_gap. nwb, mcap, csv and npz hold every stream with the time of each sample.
-Times are on the recorder's clock, by the measured clock offsets; streams with a rate are evened out between gaps.
+Times are on the recorder's clock, by the measured clock offsets; streams with a rate are evened out between gaps. How far
+that moves a time is printed.
 --resample gives all streams with a rate the same one, in samples at the same times: whole multiples of its period on the
 recorder's clock. A zero-phase filter keeps frequencies below 0.8 of half the lower rate within 0.05 %. It attenuates those above
 that half by 80 dB. At a gap, the filter repeats the nearest sample. Gaps stay gaps.
@@ -229,7 +230,7 @@ fn sentence(file: &Written) -> String {
     if file.padded > 0 {
         text.push_str(&format!(", {} added to fill the last block", thousands(file.padded)));
     }
-    if file.rate > 0.0 {
+    if file.rate > 0.0 || file.time_error > 0.0 {
         text.push_str(&format!("; times within {}", short_time(file.time_error)));
     }
     if file.changed_labels > 0 {
