@@ -46,6 +46,7 @@ pub(crate) fn write(
     writer.finish().map_err(failed)?;
     writer.into_inner().flush().map_err(writing(&target))?;
     for (stream, channel) in plan.streams.iter().zip(&channels) {
+        channel.complaints().for_each(|why| report.leave(&stream.header.name, &why));
         report.holds(&target, stream, channel.stamper.time_error());
     }
     Ok(())
@@ -59,6 +60,10 @@ struct Channel {
     stamper: Stamper,
     sequence: u32,
     text: String,
+    /// Values that are NaN or infinite.
+    unsaid: u64,
+    /// Times that no message can have.
+    untimed: u64,
 }
 
 impl Channel {
@@ -67,7 +72,7 @@ impl Channel {
         let schema = writer.add_schema(&stream.part, "jsonschema", schema.as_bytes())?;
         let id = writer.add_channel(schema, &stream.part, "json", &metadata(stream))?;
         let (width, stamper) = (stream.header.channel_count, stream.stamper());
-        Ok(Self { id, width, stamper, sequence: 0, text: String::new() })
+        Ok(Self { id, width, stamper, sequence: 0, text: String::new(), unsaid: 0, untimed: 0 })
     }
 
     fn take(
@@ -78,9 +83,11 @@ impl Channel {
         for (row, stamp) in samples.stamps.iter().enumerate() {
             let time = self.stamper.next(*stamp);
             self.text.clear();
-            put_message(samples.values, row, self.width, time, &mut self.text);
-            // A negative time or none at all is at the beginning.
-            let nanoseconds = (time * 1e9).round() as u64;
+            self.unsaid += put_message(samples.values, row, self.width, time, &mut self.text);
+            let nanoseconds = (time * 1e9).round();
+            self.untimed += u64::from(!(0.0..u64::MAX as f64).contains(&nanoseconds));
+            // What is before all times, or none at all, is at the beginning.
+            let nanoseconds = nanoseconds as u64;
             let header = MessageHeader {
                 channel_id: self.id,
                 sequence: self.sequence,
@@ -91,6 +98,24 @@ impl Channel {
             self.sequence = self.sequence.wrapping_add(1);
         }
         Ok(())
+    }
+
+    /// What the file does not hold as it was recorded, once all samples are taken.
+    fn complaints(&self) -> impl Iterator<Item = String> {
+        let unsaid = (self.unsaid > 0).then(|| {
+            format!(
+                "{} of its values are infinite or no number; the file has null there; --to csv keeps them",
+                self.unsaid
+            )
+        });
+        let untimed = (self.untimed > 0).then(|| {
+            format!(
+                "{} of its times are before 0, too late to count, or none; their messages are first or last in the file; \
+                 --to csv keeps them",
+                self.untimed
+            )
+        });
+        unsaid.into_iter().chain(untimed)
     }
 }
 
@@ -118,8 +143,8 @@ fn metadata(stream: &Stream) -> BTreeMap<String, String> {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Appends a sample as JSON; what is no number or infinite is null, which JSON has instead.
-fn put_message(values: &Values, row: usize, channels: usize, time: f64, out: &mut String) {
+/// Appends a sample as JSON. What is no number or infinite is null, which JSON has instead; returns how many values that are.
+fn put_message(values: &Values, row: usize, channels: usize, time: f64, out: &mut String) -> u64 {
     out.push_str("{\"stamp\":");
     if time.is_finite() {
         out.push_str(&time.to_string())
@@ -127,6 +152,7 @@ fn put_message(values: &Values, row: usize, channels: usize, time: f64, out: &mu
         out.push_str("null")
     }
     out.push_str(",\"values\":[");
+    let mut unsaid = 0;
     for (place, at) in (row * channels..(row + 1) * channels).enumerate() {
         if place > 0 {
             out.push(',');
@@ -140,9 +166,15 @@ fn put_message(values: &Values, row: usize, channels: usize, time: f64, out: &mu
             }
             _ => true,
         };
-        if is_number { put_text(values, at, out) } else { out.push_str("null") }
+        if is_number {
+            put_text(values, at, out);
+        } else {
+            out.push_str("null");
+            unsaid += 1;
+        }
     }
     out.push_str("]}");
+    unsaid
 }
 
 const CHUNK_BYTES: u64 = 1 << 20;

@@ -120,3 +120,12 @@ fn a_format_with_a_time_per_sample_says_how_far_these_are_from_the_stamps() {
         }
     }
 }
+
+#[test]
+fn times_that_no_message_can_have_are_counted() {
+    let scratch = Scratch::new("early", &even(100).collect::<Vec<_>>(), &[-5.0, 0.0, 101.0, f64::NAN, 1e11]);
+    let left = scratch.export(Format::Mcap).left;
+    let is_told = |why: &str| why.starts_with("3 of its times are before 0, too late to count, or none");
+    assert!(left.len() == 1 && left[0].stream == "Markers" && is_told(&left[0].why), "{left:?}");
+    assert!(scratch.export(Format::Csv).left.is_empty());
+}

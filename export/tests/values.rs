@@ -45,12 +45,14 @@ fn values_that_are_no_number_are_counted_where_a_format_has_none() {
     let mut values = [1.5; 200];
     (values[3], values[5], values[150]) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
     let scratch = Scratch::new("nan", &["A"], &values);
-    for format in [Format::Edf, Format::Bdf] {
+    for format in [Format::Edf, Format::Bdf, Format::Mcap] {
         let report = scratch.export(format).expect("a recording");
         let why: Vec<_> = report.left.iter().map(|left| left.why.as_str()).collect();
         assert!(why.len() == 1 && why[0].starts_with("3 of its values are infinite or no number"), "{why:?}");
     }
-    assert!(scratch.export(Format::BrainVision).expect("a recording").left.is_empty());
+    for format in [Format::BrainVision, Format::Csv, Format::Npz] {
+        assert!(scratch.export(format).expect("a recording").left.is_empty());
+    }
 }
 
 #[test]
