@@ -41,6 +41,7 @@ pub struct Reader<R> {
     at_end: Option<Damage>,
     checksums: Vec<Checksum>,
     displaced_checksum: Option<u64>,
+    unknown_chunk_count: u64,
     /// The one stream whose samples are wanted; all if none.
     only: Option<u32>,
     /// The XML, footer, stamps and values handed out last.
@@ -93,6 +94,7 @@ impl<R: Read + Seek> Reader<R> {
             at_end,
             checksums: Vec::new(),
             displaced_checksum: None,
+            unknown_chunk_count: 0,
             only: None,
             text: String::new(),
             footer: StreamFooter::default(),
@@ -125,6 +127,11 @@ impl<R: Read + Seek> Reader<R> {
     /// added.
     pub const fn displaced_checksum(&self) -> Option<u64> {
         self.displaced_checksum
+    }
+
+    /// Returns how many whole chunks of kinds that are not known here were passed over so far.
+    pub const fn unknown_chunk_count(&self) -> u64 {
+        self.unknown_chunk_count
     }
 
     /// Returns the checksums that were found so far.
@@ -162,7 +169,7 @@ impl<R: Read + Seek> Reader<R> {
         self.streams.clear();
         self.framer.layouts.clear();
         self.checksums.clear();
-        self.displaced_checksum = None;
+        (self.displaced_checksum, self.unknown_chunk_count) = (None, 0);
     }
 
     fn event(&self, step: Step) -> Option<Event<'_>> {

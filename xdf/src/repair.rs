@@ -37,6 +37,8 @@ pub struct Repair {
     pub replaced_text_count: u64,
     /// Samples whose stamps are guesses, because damage took what tells them.
     pub guessed_stamp_count: u64,
+    /// Whole chunks of kinds that are not known here; the new file lacks them.
+    pub unknown_chunk_count: u64,
     /// Damaged places.
     pub damage_count: u64,
     /// Bytes that could not be read.
@@ -257,6 +259,7 @@ impl<W: Write> Copy<W> {
     }
 
     fn finish<R: Read + Seek>(mut self, reader: &Reader<R>) -> Result<Repair, RepairError> {
+        self.done.unknown_chunk_count = reader.unknown_chunk_count();
         let streams = core::mem::take(&mut self.streams);
         self.done.stream_count = streams.len();
         let mut xml = String::new();

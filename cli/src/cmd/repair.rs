@@ -26,7 +26,7 @@ A whole recording is copied only if -o names the copy. The damaged file is not t
 offsets and headers are copied bit by bit, but for texts that are no UTF-8. Unreadable parts are left out. If a stamp was in such
 a part, and others follow from it, their times are guesses. Footers are written anew where they are
 missing or disagree.
-Exit code 0 if nothing was damaged, 1 if something was.")]
+Exit code 0 if nothing was damaged or left out, 1 if something was.")]
 pub(crate) struct Arguments {
     /// The damaged recording.
     #[arg(value_name = "FILE.xdf")]
@@ -71,7 +71,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let (Some(complaint), false) = (&complaint, is_mended) {
         eprintln!("schwann: {complaint}; {NO_VALUES}");
     }
-    Ok(if complaint.is_none() && !is_mended { Exit::Good } else { Exit::Found })
+    let is_all_there = !is_mended && done.unknown_chunk_count == 0;
+    Ok(if complaint.is_none() && is_all_there { Exit::Good } else { Exit::Found })
 }
 
 fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<()> {
@@ -84,6 +85,7 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
             "footer_count": done.footer_count,
             "replaced_text_count": done.replaced_text_count,
             "guessed_stamp_count": done.guessed_stamp_count,
+            "unknown_chunk_count": done.unknown_chunk_count,
             "damage_count": done.damage_count,
             "damaged_bytes": done.damaged_bytes,
         });
@@ -106,6 +108,10 @@ fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<(
             "  the times of {samples} are guesses, because damage took the stamps that tell them: see verify"
         )?;
     }
+    if done.unknown_chunk_count > 0 {
+        let chunks = plural(done.unknown_chunk_count as usize, "chunk");
+        writeln!(out, "  {chunks} of kinds that are not known here LEFT OUT: keep the old file for them")?;
+    }
     let texts = plural(done.replaced_text_count as usize, "text");
     match done.replaced_text_count {
         0 => Ok(()),
@@ -124,6 +130,7 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
             "footer_count": 0,
             "replaced_text_count": 0,
             "guessed_stamp_count": 0,
+            "unknown_chunk_count": 0,
             "damage_count": 0,
             "damaged_bytes": 0,
         });

@@ -43,11 +43,21 @@ impl<R: Read + Seek> Reader<R> {
                 return self.xml(tag, head);
             }
             // The specification lets readers skip chunks that it does not name.
-            None if self.framer.is_plausible(head.end)? && !self.hides_chunk(head)? => Step::Again,
+            None if self.is_unknown_chunk(head)? => {
+                self.unknown_chunk_count += 1;
+                Step::Again
+            }
             Some(Tag::Boundary) | None => return Ok(None),
         };
         self.at = head.end;
         Ok(Some(step))
+    }
+
+    /// Says whether a chunk whose tag is not known is whole, and not one of samples with a damaged tag.
+    fn is_unknown_chunk(&mut self, head: Head) -> io::Result<bool> {
+        let found = self.framer.find_samples(head.content, head.end)?;
+        let are_samples = found.is_some_and(|found| found.walk.complete && found.walk.end == head.end);
+        Ok(!are_samples && self.framer.is_plausible(head.end)? && !self.hides_chunk(head)?)
     }
 
     /// Takes in a boundary with more than its mark: a checksum, an index, or what is not known.
@@ -66,6 +76,9 @@ impl<R: Read + Seek> Reader<R> {
                 }
                 None => {}
             }
+        }
+        if self.framer.window.view(head.content, OUR_NAME.len())? != OUR_NAME {
+            self.unknown_chunk_count += 1;
         }
         self.at = head.end;
         Ok(Some(Step::Again))
@@ -165,3 +178,6 @@ impl<R: Read + Seek> Reader<R> {
         self.streams.insert(stream.header.id, stream);
     }
 }
+
+/// With it our checksums and indexes begin, of which a repair writes its own.
+pub(super) const OUR_NAME: &[u8] = b"schwann";

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 
+use super::chunks::OUR_NAME;
 use super::layout::{Layout, Measure};
 use super::window::Window;
 use crate::source::Flaws;
@@ -132,7 +133,7 @@ impl<R: Read + Seek> Framer<R> {
         Ok(match tag {
             Tag::FileHeader => xml(0),
             Tag::StreamHeader | Tag::StreamFooter => xml(4),
-            Tag::Boundary if content_len > 16 => bytes.starts_with(b"schwann"),
+            Tag::Boundary if content_len > 16 => bytes.starts_with(OUR_NAME),
             Tag::Boundary => {
                 (torn && BOUNDARY.starts_with(bytes)) || (content_len == 16 && bytes == BOUNDARY)
             }

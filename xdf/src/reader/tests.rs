@@ -175,6 +175,20 @@ fn a_chunk_that_the_specification_does_not_name_is_skipped() {
     longer[at] = 77;
     longer.extend_from_slice(&file[starts[3]..]);
     assert_eq!(read(&longer), read(&file));
+    let unknown = |file: &[u8]| {
+        let reader = Reader::new(Cursor::new(file)).unwrap();
+        crate::repair_into(reader, Vec::new(), |_, _| {}).unwrap().unknown_chunk_count
+    };
+    assert_eq!((unknown(&file), unknown(&longer)), (0, 1), "a repair leaves it out, and says so");
+}
+
+#[test]
+fn samples_whose_tag_is_damaged_are_no_chunk_of_another_kind() {
+    let (mut file, starts) = file();
+    let whole = read(&file);
+    file[starts[3] + 2] = 77;
+    let read = read(&file);
+    assert_eq!((read.stamps, read.damage.len()), (whole.stamps, 1));
 }
 
 /// A file that counts how often it is read.
