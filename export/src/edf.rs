@@ -24,7 +24,7 @@ use crate::pass::pass;
 use crate::plan::{Plan, Stream};
 use crate::report::{Report, Written};
 use crate::signals::sinks_of_signals;
-use annotation::{Annotations, TEXT_CHARS_MAX};
+use annotation::{Annotations, BLANK, TEXT_CHARS_MAX};
 use header::{LABEL_CHARS_MAX, ascii, header};
 use scale::{Scale, short};
 
@@ -64,6 +64,12 @@ pub(crate) fn write(
     }
     let why = |count| format!("the text of {count} of its events is cut to {TEXT_CHARS_MAX} characters");
     report.leave_events(plan, |event| annotation::is_cut(&event.text), why);
+    let why = |count| {
+        format!(
+            "{count} of its events have no text; the file has {BLANK} there, since it holds no event without"
+        )
+    };
+    report.leave_events(plan, |event| annotation::is_blank(&event.text), why);
     report.leave_far_events(plan);
     Ok(())
 }

@@ -54,6 +54,8 @@ impl Annotations {
 fn list(at: f64, length: Option<f64>, text: &str) -> String {
     let sign = if at < 0.0 { '-' } else { '+' };
     let length = length.map(|length| format!("\u{15}{}", onset(length))).unwrap_or_default();
+    // An annotation without a text is the time of a block, so readers would not see the event.
+    let text = if is_blank(text) { BLANK } else { text };
     let text: String = text.chars().map(|c| if c < ' ' { ' ' } else { c }).take(TEXT_CHARS_MAX).collect();
     format!("{sign}{}{length}\u{14}{text}\u{14}\0", onset(at.abs()))
 }
@@ -61,6 +63,11 @@ fn list(at: f64, length: Option<f64>, text: &str) -> String {
 /// Whether an event's text is longer than an annotation.
 pub(super) fn is_cut(text: &str) -> bool {
     text.chars().nth(TEXT_CHARS_MAX).is_some()
+}
+
+/// Whether an event's text has nothing that readers show.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c <= ' ' || c.is_whitespace())
 }
 
 /// Seconds to the microsecond, without zeros at the end.
@@ -73,6 +80,8 @@ fn onset(seconds: f64) -> String {
 const TIME_BYTES: usize = 24;
 /// Readers keep fewer; a text that is longer is cut.
 pub(super) const TEXT_CHARS_MAX: usize = 512;
+/// Stands for a text that is blank.
+pub(super) const BLANK: &str = "(empty)";
 
 #[cfg(test)]
 mod tests {
@@ -82,6 +91,8 @@ mod tests {
     fn an_annotation_has_its_time_and_its_length() {
         assert_eq!(list(1.5, None, "go\n"), "+1.5\u{14}go \u{14}\0");
         assert_eq!(list(-0.25, Some(2.0), "x"), "-0.25\u{15}2\u{14}x\u{14}\0");
+        assert_eq!(list(1.0, None, ""), "+1\u{14}(empty)\u{14}\0", "else it is the time of a block");
+        assert_eq!(list(1.0, None, " \t\n"), "+1\u{14}(empty)\u{14}\0");
         assert_eq!(onset(3.000_000_4), "3");
     }
 }
