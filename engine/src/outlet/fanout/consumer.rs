@@ -30,7 +30,7 @@ pub(crate) struct Consumer {
     pub(super) turn: Turn,
     /// Bytes that go before those at `cursor`: the handshake's answer, or what bridges a gap.
     pub(super) bridge: Vec<u8>,
-    /// How much of the bridge must go out whole; the rest may still be replaced.
+    /// How much of the bridge must go out whole. The rest is one sample that is not begun and may be replaced.
     pub(super) bridge_fixed: usize,
     pub(super) bridge_sent: usize,
     pub(super) cursor: u64,
@@ -90,12 +90,15 @@ impl Consumer {
     pub(super) fn drop_oldest(&mut self, log: &Log, capacity: u64) {
         let Some(skip) = log.skip(self.cursor, capacity) else { return };
         self.dropped += skip.dropped;
-        if self.bridge_sent <= self.bridge_fixed && self.bridge.len() > self.bridge_fixed {
+        if self.bridge.len() > self.bridge_fixed {
             // The sample after the last gap has not been begun, so it is too late as
             // well.
             self.bridge.truncate(self.bridge_fixed);
             self.dropped += 1;
         }
+        // A consumer that always lags may never empty the bridge: what it has taken must not pile up there.
+        self.bridge.drain(..self.bridge_sent);
+        self.bridge_sent = 0;
         self.bridge.extend_from_slice(&skip.begun);
         self.bridge_fixed = self.bridge.len();
         self.bridge.extend_from_slice(&skip.first);
@@ -107,6 +110,10 @@ impl Consumer {
         let of_bridge = bytes.min(self.bridge.len() - self.bridge_sent);
         self.bridge_sent += of_bridge;
         self.cursor += (bytes - of_bridge) as u64;
+        if self.bridge_sent > self.bridge_fixed {
+            // The sample after the gap is begun.
+            self.bridge_fixed = self.bridge.len();
+        }
         if !self.has_bridge() {
             self.bridge = Vec::new();
             self.bridge_sent = 0;

@@ -70,8 +70,6 @@ impl Fanout {
         draining.bridge.clear();
         draining.bridge.extend_from_slice(consumer.bridge.get(consumer.bridge_sent..).unwrap_or_default());
         log.blocks_from(consumer.cursor, BLOCKS_PER_SEND, &mut draining.blocks);
-        // From here on the whole bridge may be under way.
-        consumer.bridge_fixed = consumer.bridge.len();
         consumer.take_turn();
         Some(Claim { id: consumer.id, link: Arc::clone(&consumer.link), cursor: consumer.cursor })
     }

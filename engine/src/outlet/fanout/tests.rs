@@ -15,6 +15,10 @@ use crate::codec::outlet_codecs;
 use crate::sys::poll::Ready;
 
 const LAYOUT: Layout = Layout::new(ChannelFormat::Int32, 2, ByteOrder::NATIVE);
+/// More than a socket takes at once.
+const LARGE: Layout = Layout::new(ChannelFormat::Int32, 100_000, ByteOrder::NATIVE);
+/// Bytes of a large sample: its tag, its stamp and its values.
+const LARGE_LEN: usize = 1 + 8 + 400_000;
 /// What precedes the samples of every consumer.
 const ANSWER: &[u8] = b"answer";
 
@@ -299,4 +303,66 @@ fn serves_the_others_of_a_synchronous_outlet(carrier: Carrier) {
     bench.links.lock().expect("no panic")[1].1.shut_down();
     assert!(len > 8_000_000);
     drop(prompt);
+}
+
+#[test]
+fn a_consumer_that_lags_holds_two_large_samples_at_most() {
+    for carrier in [Carrier::Local, Carrier::Tcp] {
+        // From one that takes nearly nothing to one that takes half of all.
+        [1, 3, 10].into_iter().for_each(|bites| holds_two_large_samples_at_most(carrier, bites));
+    }
+}
+
+/// Pushes samples that no socket takes at once. The consumer takes `bites` bites after each.
+fn holds_two_large_samples_at_most(carrier: Carrier, bites: usize) {
+    let codecs = outlet_codecs(LARGE, 0.0);
+    let fanout = Fanout::new(codecs, Box::new(|| ()));
+    let (link, client) = connection(carrier);
+    client.set_nonblocking(true).expect("a socket option");
+    let link = Arc::new(link);
+    let (encoding, answer) = (Encoding::Native, ANSWER.to_vec());
+    let id =
+        fanout.join(Joining { link: Arc::clone(&link), encoding, capacity: 1, chunk_samples: None, answer });
+    let (mut sending, mut pending, mut draining) =
+        (Sending::new(), Pending::new(&codecs[0]), Draining::default());
+    sending.renew(&fanout);
+    let (mut received, mut bite) = (Vec::new(), [0; 20_000]);
+    let mut take = || {
+        // There may be nothing now.
+        let count = (&client).read(&mut bite).unwrap_or(0);
+        received.extend_from_slice(&bite[..count]);
+        if link.wait_until(Ready::ToSend, Duration::ZERO) {
+            fanout.writable(id);
+        }
+        fanout.drain(&mut draining);
+        count
+    };
+    let pushed = 60;
+    for number in 0..pushed {
+        let (values, stamps) = (vec![number; LARGE.channel_count], [f64::from(number)]);
+        let (values, stamps) = (Numbers(&values), Stamps::Each(&stamps));
+        pending.add(&codecs, sending.encodings, &values, &stamps, 1).expect("it fits");
+        fanout.flush(&mut sending, &mut pending, Route::Server);
+        (0..bites).for_each(|_| _ = take());
+        let held = fanout.lock().consumers[0].bridge.len();
+        assert!(held <= ANSWER.len() + 2 * LARGE_LEN, "{carrier:?}, after {number}: {held} bytes");
+    }
+    while !fanout.wait_until_sent(Some(Duration::ZERO)) || take() > 0 {
+        take();
+    }
+    let received = large_numbers(&received);
+    assert!(received.is_sorted_by(|one, next| one < next));
+    assert_eq!(received.last(), Some(&(pushed - 1)));
+    assert_eq!(received.len() as u64 + fanout.totals().0, pushed as u64, "what is not here is counted");
+}
+
+/// The numbers of large samples, which are whole.
+fn large_numbers(bytes: &[u8]) -> Vec<i32> {
+    let samples = bytes.strip_prefix(ANSWER).expect("the answer comes first").chunks(LARGE_LEN);
+    let number = |sample: &[u8]| {
+        let (values, _) = sample[9..].as_chunks();
+        assert!(values.len() == LARGE.channel_count && values.iter().all(|value| *value == values[0]));
+        i32::from_ne_bytes(values[0])
+    };
+    samples.map(number).collect()
 }
