@@ -3,7 +3,7 @@
 //! A file that has grown beyond [`FILE_LEN`] becomes `FILE.1`, the old `FILE.1` becomes `FILE.2`, and so on up
 //! to [`OLD_FILES`].
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::sys::files;
 /// An open file of a log.
 pub(crate) struct LogFile {
     path: PathBuf,
-    readers: Readers,
+    opening: Opening,
     file: File,
     longest: u64,
 }
@@ -26,30 +26,44 @@ pub(crate) enum Readers {
     Umask,
 }
 
+/// How each file of a log is opened: the first, those that follow it, and the lock.
+#[derive(Clone, Copy)]
+struct Opening {
+    readers: Readers,
+    links: Links,
+}
+
+/// What is done with a link where a file should be.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Links {
+    Followed,
+    Refused,
+}
+
 impl LogFile {
     /// Opens a log, which begins where it ended.
     ///
     /// - Errors: the system's.
     pub(crate) fn open(path: &Path, readers: Readers) -> io::Result<Self> {
-        let file = options(readers).create(true).open(path)?;
-        Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
+        Self::open_as(path, Opening { readers, links: Links::Followed })
     }
 
     /// Opens a log beside a file of any owner. A link there could lead to any file of this user's.
     ///
     /// - Errors: the system's; or it is a link.
     pub(crate) fn open_beside(path: &Path, readers: Readers) -> io::Result<Self> {
-        // What is made anew never follows a link.
-        let made = options(readers).create_new(true).open(path);
-        let file = match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options(readers).open(path)?,
-            made => made?,
-        };
-        // Looked at after it was opened: it cannot be replaced any more.
-        if !files::is_itself(&file, path)? {
-            return Err(io::Error::other("it is a link, and may lead anywhere"));
-        }
-        Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
+        Self::open_as(path, Opening { readers, links: Links::Refused })
+    }
+
+    fn open_as(path: &Path, opening: Opening) -> io::Result<Self> {
+        Ok(Self { path: path.to_path_buf(), opening, file: opening.open(path)?, longest: FILE_LEN })
+    }
+
+    /// Opens a second log, `FILE.extension`, in the way of this one.
+    ///
+    /// - Errors: as this one's.
+    pub(crate) fn open_second(&self, extension: &str) -> io::Result<Self> {
+        Self::open_as(&self.path.with_added_extension(extension), self.opening)
     }
 
     /// The same file with another length at which it is put aside.
@@ -60,7 +74,7 @@ impl LogFile {
 
     /// Appends a line in one piece: programs that share the file do not mix their lines.
     ///
-    /// - Errors: the system's.
+    /// - Errors: the system's; or a link has come to where a new file must be.
     pub(crate) fn append(&mut self, line: &str) -> io::Result<()> {
         if self.file.metadata()?.len() >= self.longest {
             self.put_aside()?;
@@ -70,7 +84,7 @@ impl LogFile {
 
     /// Begins a new file, unless another program just did.
     fn put_aside(&mut self) -> io::Result<()> {
-        let guard = options(self.readers).create(true).open(self.path.with_added_extension("lock"))?;
+        let guard = self.opening.open(&self.path.with_added_extension("lock"))?;
         guard.lock()?;
         if fs::metadata(&self.path).is_ok_and(|present| present.len() >= self.longest) {
             let old = |number: u32| self.path.with_added_extension(number.to_string());
@@ -80,18 +94,33 @@ impl LogFile {
             }
             fs::rename(&self.path, old(1))?;
         }
-        self.file = options(self.readers).create(true).open(&self.path)?;
+        self.file = self.opening.open(&self.path)?;
         Ok(())
     }
 }
 
-fn options(readers: Readers) -> OpenOptions {
-    let mut options = File::options();
-    options.append(true);
-    if readers == Readers::Owner {
-        files::make_private(&mut options);
+impl Opening {
+    /// Opens a file to append to, or makes it.
+    fn open(self, path: &Path) -> io::Result<File> {
+        let mut options = File::options();
+        options.append(true);
+        if self.readers == Readers::Owner {
+            files::make_private(&mut options);
+        }
+        if self.links == Links::Followed {
+            return options.create(true).open(path);
+        }
+        // What is made anew never follows a link.
+        let file = match options.clone().create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.open(path)?,
+            made => made?,
+        };
+        // Looked at after it was opened: it cannot be replaced any more.
+        if !files::is_itself(&file, path)? {
+            return Err(io::Error::other("it is a link, and may lead anywhere"));
+        }
+        Ok(file)
     }
-    options
 }
 
 /// Length at which a file is put aside, in bytes.
@@ -152,6 +181,33 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&fresh).expect("text"), "line\nline\n");
         assert_eq!(fs::read_to_string(&precious).expect("text"), "precious");
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_follows_such_a_log_leads_nowhere_else_either() {
+        let folder = folder("log-follows");
+        let (path, precious) = (folder.join("x.log"), folder.join("precious"));
+        fs::write(&precious, "precious").expect("a file");
+        let link_at = |path: &Path| std::os::unix::fs::symlink(&precious, path).expect("a link");
+        let mut log = LogFile::open_beside(&path, Readers::Umask).expect("a log").with_longest(10);
+        log.append("a long line\n").expect("written");
+
+        link_at(&path.with_added_extension("strangers"));
+        assert!(log.open_second("strangers").is_err());
+        link_at(&path.with_added_extension("lock"));
+        assert!(log.append("line\n").is_err());
+        fs::remove_file(path.with_added_extension("lock")).expect("removed");
+        fs::rename(&path, folder.join("elsewhere")).expect("renamed");
+        link_at(&path);
+        assert!(log.append("line\n").is_err());
+        assert_eq!(fs::read_to_string(&precious).expect("text"), "precious");
+
+        // Without the link it goes on.
+        fs::remove_file(&path).expect("removed");
+        log.append("line\n").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "line\n");
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -29,10 +29,9 @@ pub fn log_to(path: &Path) {
 
 /// The same for a file that was opened, or not.
 pub(crate) fn use_file(path: &Path, file: Result<LogFile, String>) {
-    let of_strangers = path.with_added_extension("strangers");
-    let opened = file.and_then(|file| {
-        let strangers = LogFile::open(&of_strangers, Readers::Owner).map_err(|error| error.to_string())?;
-        Ok([file, strangers])
+    let opened = file.and_then(|of_members| {
+        let of_strangers = of_members.open_second("strangers").map_err(|error| error.to_string())?;
+        Ok([of_members, of_strangers])
     });
     match opened {
         Ok(files) => lock(&JOURNAL).files = Some(files),
