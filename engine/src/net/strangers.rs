@@ -3,7 +3,7 @@
 //! A peer with an answered query is no stranger, even if it sent other datagrams. Under `prefer`, a member
 //! asks in both ways. So a query counts when another follows and none from the same socket was answered
 //! between. liblsl takes a new socket for each. Memory is bounded, and each address is told once for each
-//! reason.
+//! reason. A flood of strangers does not hide a member whose clock differs.
 
 use alloc::collections::VecDeque;
 use core::net::{IpAddr, SocketAddr};
@@ -15,9 +15,18 @@ use schwann_session::Refusal;
 use crate::lately::Lately;
 
 /// What is known of the searchers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Strangers {
     answered: VecDeque<SocketAddr>,
+    /// A peer that knows nothing of the lab can send any number of these.
+    refused: Searches,
+    /// These take a member's query, and have room of their own.
+    at_wrong_time: Searches,
+}
+
+/// Searches without an answer.
+#[derive(Debug)]
+struct Searches {
     first: VecDeque<(SocketAddr, Instant)>,
     told: Lately<(IpAddr, Reason)>,
 }
@@ -31,16 +40,18 @@ pub(crate) enum Reason {
     WrongTime,
 }
 
-impl Default for Strangers {
+impl Default for Searches {
     fn default() -> Self {
-        Self { answered: VecDeque::new(), first: VecDeque::new(), told: Lately::new(TELL_AGAIN) }
+        Self { first: VecDeque::new(), told: Lately::new(TELL_AGAIN) }
     }
 }
 
 impl Strangers {
     /// Notes that a query of `source` was a member's.
     pub(crate) fn note_answered(&mut self, source: SocketAddr) {
-        self.first.retain(|(known, _)| *known != source);
+        for searches in [&mut self.refused, &mut self.at_wrong_time] {
+            searches.first.retain(|(known, _)| *known != source);
+        }
         if !self.answered.contains(&source) {
             push(&mut self.answered, source);
         }
@@ -51,6 +62,15 @@ impl Strangers {
         if self.answered.contains(&source) {
             return false;
         }
+        match reason {
+            Reason::Refused(_) => self.refused.note(source, reason, now),
+            Reason::WrongTime => self.at_wrong_time.note(source, reason, now),
+        }
+    }
+}
+
+impl Searches {
+    fn note(&mut self, source: SocketAddr, reason: Reason, now: Instant) -> bool {
         self.first.retain(|(_, at)| now.duration_since(*at) < REMEMBERED);
         let before = |(known, at): &(SocketAddr, Instant)| {
             known.ip() == source.ip() && now.duration_since(*at) >= NEXT_BURST
@@ -135,7 +155,20 @@ mod tests {
             told += usize::from(strangers.note(source, FOREIGN, again));
             told += usize::from(strangers.note(source, FOREIGN, again + Duration::from_secs(1)));
         }
-        let Strangers { answered, first, told: known } = &strangers;
-        assert!(told <= MOST && answered.len() + first.len() + known.len() <= 3 * MOST);
+        let Searches { first, told: known } = &strangers.refused;
+        assert!(told <= MOST && strangers.answered.len() + first.len() + known.len() <= 3 * MOST);
+    }
+
+    #[test]
+    fn a_flood_of_strangers_does_not_hide_a_member_with_a_wrong_clock() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        let later = start + Duration::from_secs(1);
+        assert!(!strangers.note(at(1), Reason::WrongTime, start));
+        for (now, number) in
+            [start, later].into_iter().flat_map(|now| (0..1000_u32).map(move |number| (now, number)))
+        {
+            strangers.note(SocketAddr::from((number.to_be_bytes(), 1)), FOREIGN, now);
+        }
+        assert!(strangers.note(at(1), Reason::WrongTime, later));
     }
 }

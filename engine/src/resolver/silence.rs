@@ -98,20 +98,20 @@ impl Round {
                 Knocked::Nobody | Knocked::Silent => {}
                 Knocked::Refused(refusal) => {
                     is_alone = false;
-                    if is_news(*address, Some(refusal)) {
+                    if is_news(&REFUSED, (*address, refusal)) {
                         journal::hidden(*address, refusal);
                     }
                 }
                 Knocked::Stream(info) => {
                     let is_wanted = wanted.as_ref().is_none_or(|wanted| info.matches(wanted));
-                    if is_wanted && self.was_there(&before, &info) && is_news(*address, None) {
+                    if is_wanted && self.was_there(&before, &info) && is_news(&UNHEARD, *address) {
                         is_alone = false;
                         log::warning!("{} at {address} {}", info.name(), unheard(address.ip()));
                     }
                 }
             }
         }
-        if is_alone && self.must_be_sealed && is_news(SocketAddr::from(([0; 4], 0)), None) {
+        if is_alone && self.must_be_sealed && is_news(&ALONE, ()) {
             log::info!(
                 "no member of this lab answers the search; programs without its keys are not heard here: `schwann doctor \
                  HOST` tells what one computer says"
@@ -142,12 +142,15 @@ pub fn unheard(ip: IpAddr) -> String {
 }
 
 /// Whether something has not been told lately. It counts as told from now on.
-fn is_news(address: SocketAddr, refusal: Option<Refusal>) -> bool {
-    lock(&TOLD).is_new((address, refusal), Instant::now())
+fn is_news<T: PartialEq>(told: &Mutex<Lately<T>>, thing: T) -> bool {
+    lock(told).is_new(thing, Instant::now())
 }
 
-/// For the whole process.
-static TOLD: Mutex<Lately<(SocketAddr, Option<Refusal>)>> = Mutex::new(Lately::new(TELL_AGAIN));
+/// What was told lately, for the whole process: outlets that refuse, outlets that are not heard, and that there are
+/// neither. Each has room of its own, because strangers can serve many ports that refuse.
+static REFUSED: Mutex<Lately<(SocketAddr, Refusal)>> = Mutex::new(Lately::new(TELL_AGAIN));
+static UNHEARD: Mutex<Lately<SocketAddr>> = Mutex::new(Lately::new(TELL_AGAIN));
+static ALONE: Mutex<Lately<()>> = Mutex::new(Lately::new(TELL_AGAIN));
 
 /// Seconds without any stream until the first such question, and between the later ones; then the last of them
 /// repeats.

@@ -108,9 +108,8 @@ pub(crate) fn unusable(reason: &str) {
 
 /// There is no session with a peer, or no longer.
 pub(crate) fn refused(stream: &StreamInfo, peer: PeerAddress, refusal: Refusal, side: Side) {
-    if !event(cause_of(refusal), kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
-        return;
-    }
+    // People are told even if the file has too many of the kind: these may be strangers' at an outlet.
+    event(cause_of(refusal), kind_of(refusal), stream, peer, side, &[("reason", &refusal)]);
     let at = match peer {
         PeerAddress::Address(address) => format!(" at {address}"),
         PeerAddress::ThisComputer => String::from(" on this computer"),
@@ -170,7 +169,24 @@ fn is_news(peer: PeerAddress, refusal: Refusal, side: Side) -> bool {
         PeerAddress::ThisComputer | PeerAddress::Unknown => None,
     };
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    told.is_new((ip, refusal, side), Instant::now())
+    told.is_news(ip, refusal, side, Instant::now())
+}
+
+/// Refusals that people were told of lately, by their cause and by this process's end. Each has room of its own.
+/// So strangers do not silence members, and a flood at an outlet does not silence the inlets.
+struct Told([[Reasons; 2]; 2]);
+
+/// Computers and why there was no session with them.
+type Reasons = Lately<(Option<IpAddr>, Refusal)>;
+
+impl Told {
+    const fn new() -> Self {
+        Self([const { [const { Lately::new(TELL_AGAIN) }; 2] }; 2])
+    }
+
+    fn is_news(&mut self, ip: Option<IpAddr>, refusal: Refusal, side: Side, now: Instant) -> bool {
+        self.0[cause_of(refusal) as usize][side as usize].is_new((ip, refusal), now)
+    }
 }
 
 /// The event of a refusal.
@@ -267,7 +283,25 @@ fn event(
 }
 
 static ARE_SHOWN: AtomicBool = AtomicBool::new(false);
-/// Refusals that people were told of, for the whole process.
-static TOLD: Mutex<Lately<(Option<IpAddr>, Refusal, Side)>> = Mutex::new(Lately::new(TELL_AGAIN));
+/// For the whole process.
+static TOLD: Mutex<Told> = Mutex::new(Told::new());
 /// Time after which a reason is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_strangers_silences_neither_members_nor_the_inlets() {
+        let (mut told, now) = (Told::new(), Instant::now());
+        let address = |number: u32| Some(IpAddr::from(number.to_be_bytes()));
+        let mut is_news = |number, refusal, side| told.is_news(address(number), refusal, side, now);
+        let words = (0..1000).filter(|number| is_news(*number, Refusal::PlainPeer, Side::Outlet)).count();
+        assert_eq!(words, 64);
+        assert!(is_news(7, Refusal::RefusedByPeer, Side::Inlet));
+        assert!(is_news(7, Refusal::Expired, Side::Inlet));
+        assert!(is_news(7, Refusal::Revoked, Side::Outlet));
+        assert!(!is_news(7, Refusal::Revoked, Side::Outlet), "it is told");
+    }
+}
