@@ -23,15 +23,11 @@ impl Labels {
 ///
 /// - Source: the metadata conventions of XDF, <https://github.com/sccn/xdf/wiki/EEG-Meta-Data>.
 pub(super) fn labels(info: &StreamInfo) -> Labels {
-    let document = info.document();
-    let Some(channels) = info.desc().and_then(|desc| document.child(desc, "channels")) else {
-        return Labels::default();
-    };
     let mut units = Vec::new();
     let mut names = Vec::new();
-    for node in document.children(channels).take(info.channel_count() as usize) {
+    for node in info.described_channels().take(info.channel_count() as usize) {
         let text = |name: &str| -> String {
-            let text = document.child_value_named(node, name).to_string_lossy();
+            let text = info.document().child_value_named(node, name).to_string_lossy();
             text.trim().chars().take(NAME_CHARS).collect()
         };
         names.push(text("label"));
@@ -66,6 +62,8 @@ mod tests {
         let desc = info.desc().expect("a new description has it");
         let document = info.document_mut();
         let parent = document.append_child(desc, "channels").expect("room");
+        // It is no channel, and takes none's name.
+        document.append_child_value(parent, "reference", "M1").expect("room");
         for [label, unit] in channels {
             let channel = document.append_child(parent, "channel").expect("room");
             document.append_child_value(channel, "label", label).expect("room");

@@ -22,11 +22,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn labels(info: &StreamInfo) -> Vec<String> {
-    let document = info.document();
-    let channels = info.desc().and_then(|desc| document.child(desc, "channels"));
-    channels
-        .into_iter()
-        .flat_map(|channels| document.children(channels))
-        .map(|channel| document.child_value_named(channel, "label").to_string())
-        .collect()
+    let label = |channel| info.document().child_value_named(channel, "label").to_string();
+    info.described_channels().map(label).collect()
 }

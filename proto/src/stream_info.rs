@@ -282,6 +282,13 @@ impl StreamInfo {
         self.document.child(self.info_element()?, "desc")
     }
 
+    /// Iterates over the elements `desc/channels/channel`, by which XDF's convention describes the channels in order.
+    pub fn described_channels(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let channels = self.desc().and_then(|desc| self.document.child(desc, "channels"));
+        let first = channels.and_then(|channels| self.document.child(channels, "channel"));
+        core::iter::successors(first, |channel| self.document.next_sibling_named(*channel, "channel"))
+    }
+
     /// Returns why the document that this was read from was not read to its end, if so.
     ///
     /// After [`XmlError::Truncated`] a caller that received the document over a connection should ask again.

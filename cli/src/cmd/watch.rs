@@ -174,14 +174,8 @@ fn find(arguments: &Arguments, config: &Arc<Context>) -> Result<StreamInfo, Prob
 
 /// The titles of a CSV file: the labels of the channels if there are any, else their numbers.
 fn titles(info: &StreamInfo) -> String {
-    let document = info.document();
-    let channels = info.desc().and_then(|desc| document.child(desc, "channels"));
-    let labels: Vec<_> = channels
-        .map(|channels| document.children(channels).collect::<Vec<_>>())
-        .unwrap_or_default()
-        .into_iter()
-        .map(|channel| document.child_value_named(channel, "label").to_string_lossy().into_owned())
-        .collect();
+    let label = |channel| info.document().child_value_named(channel, "label").to_string_lossy().into_owned();
+    let labels: Vec<_> = info.described_channels().map(label).collect();
     let mut out = String::from("time");
     for channel in 0..info.channel_count() as usize {
         out.push(',');

@@ -118,6 +118,25 @@ fn a_description_without_desc_keeps_working() {
 }
 
 #[test]
+fn the_described_channels_are_those_elements_alone() {
+    let mut info = golden();
+    let desc = info.desc().unwrap();
+    let tree = info.document_mut();
+    tree.remove_child_named(desc, "channels");
+    let channels = tree.append_child(desc, "channels").unwrap();
+    for (name, label) in
+        [("reference", "M1"), ("channel", "Fp1"), ("setup", ""), ("channel", "Cz"), ("cap", "")]
+    {
+        let child = tree.append_child(channels, name).unwrap();
+        tree.append_child_value(child, "label", label);
+    }
+    let label = |node| info.document().child_value_named(node, "label").to_string();
+    assert_eq!(info.described_channels().map(label).collect::<alloc::vec::Vec<_>>(), ["Fp1", "Cz"]);
+    info.document_mut().remove_child_named(desc, "channels");
+    assert_eq!(info.described_channels().count(), 0);
+}
+
+#[test]
 fn queries_of_the_c_librarys_own_tests_match_as_there() {
     let mut info =
         StreamInfo::new("streamname", "streamtype", 8, 500.0, ChannelFormat::String, "id").unwrap();

@@ -256,12 +256,8 @@ fn data_type(info: &StreamInfo) -> Option<DataType> {
 ///
 /// - Source: the metadata conventions of XDF, <https://github.com/sccn/xdf/wiki/Meta-Data>.
 fn labels(info: &StreamInfo) -> Vec<String> {
-    let document = info.document();
-    let Some(channels) = info.desc().and_then(|desc| document.child(desc, "channels")) else {
-        return Vec::new();
-    };
-    let label = |node| document.child_value_named(node, "label").to_string_lossy().trim().to_owned();
-    let mut labels: Vec<_> = document.children(channels).map(label).collect();
+    let label = |node| info.document().child_value_named(node, "label").to_string_lossy().trim().to_owned();
+    let mut labels: Vec<_> = info.described_channels().map(label).collect();
     if labels.iter().all(String::is_empty) {
         return Vec::new();
     }
