@@ -149,3 +149,24 @@ fn a_byte_from_the_client_after_the_handshake_ends_the_feed() {
         }
     }
 }
+
+#[test]
+fn a_client_that_ends_its_side_with_the_request_gets_the_answer_and_no_feed() {
+    let steps = load("outlet_feed_client_after_handshake.json");
+    let outlet = outlet(ChannelFormat::Int8);
+    let request = steps.iter().find(|step| !step.from_outlet).expect("a request");
+    for _ in 0..10 {
+        let mut client = connect(&outlet);
+        // The end then comes in the request's packet. Elsewhere this is left to chance.
+        #[cfg(target_os = "linux")]
+        socket2::SockRef::from(&client).set_tcp_cork(true).expect("a socket option");
+        client.write_all(&with_our_uid(request, &outlet)).expect("a connection");
+        client.shutdown(std::net::Shutdown::Write).expect("a connection");
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).expect("the end");
+        assert!(answer.starts_with(b"LSL/110 200 OK\r\n"));
+    }
+    while outlet.have_consumers() {
+        std::thread::yield_now();
+    }
+}

@@ -22,13 +22,14 @@ impl Conversation {
         match read {
             Ok(None) if heard == Heard::Nothing => self.keep(received),
             Ok(None) => Next::Part,
-            Ok(Some(Reply::Short(answer))) => {
+            Ok(Some(Reply::Feed { answer, encoding, agreement })) if heard == Heard::Nothing => {
+                self.feed(shared, answer, encoding, &agreement)
+            }
+            // The end of the client's side ends its feed (lsl-wire §15.4). The poller does not tell of it again.
+            Ok(Some(Reply::Short(answer) | Reply::Feed { answer, .. })) => {
                 let deadline = Instant::now() + CLIENT_TIMEOUT;
                 self.role = Role::Answering { answer, sent: 0, deadline };
                 self.answer()
-            }
-            Ok(Some(Reply::Feed { answer, encoding, agreement })) => {
-                self.feed(shared, answer, encoding, &agreement)
             }
             Err(reason) => {
                 log::warning!("a client of {}: {reason}", shared.advertisement.info().name());
