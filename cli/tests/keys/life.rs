@@ -195,6 +195,35 @@ fn a_member_gets_a_new_key_and_its_old_one_is_withdrawn() {
 }
 
 #[test]
+fn a_device_that_offers_the_key_to_be_replaced_stays_a_member() {
+    let [lab, device] = ["lab", "device"].map(|name| Machine::new("replace-join", name));
+    let config = network("replace-join", 27_780);
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    device.says_to(&["trust"], &lab.says(&["issue", &request]));
+    for again in [&[][..], &["--again"]] {
+        let mut invite = lab.command(&[&["invite", "--replace", "EEG room"], again].concat());
+        let invite = invite.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+        let mut invited = invite.spawn().expect("the program runs");
+        let words = words_shown(&mut invited);
+        let mut join = device.command(&["join"]);
+        let join = join.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+        let joined = finish(join, &format!("{words}\n"));
+        let complaint = String::from_utf8_lossy(&joined.stderr);
+        assert!(!joined.status.success() && complaint.contains("`schwann keys rotate`"), "{complaint}");
+        let output = invited.wait_with_output().expect("it ends");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && complaint.contains("nothing was revoked"), "{complaint}");
+        assert!(complaint.contains("`schwann keys rotate`"), "{complaint}");
+    }
+    let issued = lab.says(&["issued"]);
+    let states: Vec<_> = issued.lines().filter(|line| line.contains("EEG room")).collect();
+    assert!(states.len() == 1 && states[0].contains("valid"), "{issued}");
+    assert!(lab.says(&["status"]).contains("revoked    list 1"));
+    let _ = std::fs::remove_file(config);
+}
+
+#[test]
 fn a_certificate_is_renewed_beside_a_recording() {
     let [lab, device] = ["lab", "device"].map(|name| Machine::new("background", name));
     let config = network("background", 27_820);

@@ -31,6 +31,16 @@ pub(super) enum Replaces {
     OldKey,
 }
 
+impl Replaces {
+    /// What the device answers with: `join` offers the key that it has.
+    fn answer(self) -> &'static str {
+        match self {
+            Self::Nothing => "schwann keys join",
+            Self::OldKey => "schwann keys rotate",
+        }
+    }
+}
+
 /// What came of a conversation.
 enum Came {
     Candidate(TcpStream, Box<Candidate>),
@@ -116,7 +126,7 @@ impl Keys {
         let announced = wire::announce(PAIRING, entrance.port())?;
         let words = words::draw(words::PAIRING)?;
         let mut conversations = Conversations::about(Invitation::new(Words::new(&words)));
-        show(&words, entrance.port(), patience)?;
+        show(&words, replaces, entrance.port(), patience)?;
         let candidate = conversations.candidate(&mut entrance, patience, &stop)?;
         drop(announced);
         self.admit(candidate, &authority, name, replaces, granted)
@@ -135,7 +145,7 @@ impl Keys {
         // First of all: what the device gets then holds the list without its old key.
         let withdrawn = match replaces {
             Replaces::Nothing => Ok(Exit::Good),
-            Replaces::OldKey => self.revoke_with(authority, &name),
+            Replaces::OldKey => self.withdraw(authority, &name, &device, granted),
         };
         let before = self.name_of(&authority.lab(), device);
         let certify = |_| self.certify(authority, device, &name, granted, Flags::NONE);
@@ -149,6 +159,21 @@ impl Keys {
         }
         tell(&name, &membership, screen)?;
         Ok(Exit::Good)
+    }
+
+    /// Withdraws the key of the device with this name, if `new` can take its place.
+    fn withdraw(&self, authority: &AuthorityKey, name: &str, new: &PublicKey, granted: Granted) -> Outcome {
+        if self.living(&authority.lab(), name)? == *new {
+            return Err(Problem::Failed(format!(
+                "{name:?} offered the very key that is to be replaced, so nothing was revoked; run this again, and type the new \
+                 words there into `schwann keys rotate`, which makes a new key"
+            )));
+        }
+        // A key that no certificate can follow must not cost the device its old one.
+        match self.withdrawn(new)? {
+            Some(why) if !granted.again => Err(Problem::Failed(why)),
+            _ => self.revoke_with(authority, name),
+        }
     }
 
     /// The name under which a device was certified last; nothing if it never was, or that cannot be read.
@@ -219,7 +244,7 @@ fn converse(mut link: TcpStream, invitation: &Mutex<Invitation>, came: &Sender<C
     };
 }
 
-fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
+fn show(words: &str, replaces: Replaces, port: u16, patience: Duration) -> io::Result<()> {
     let all = addresses();
     // One of IPv6 that is link-local has a zone, which has another name on every computer.
     let nameable = all.iter().filter(|ip| ip.is_ipv4() || !is_link_local(**ip));
@@ -228,9 +253,17 @@ fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
     if let (true, Some(code)) = (out.is_terminal(), code(words, places.first().copied())) {
         writeln!(out, "{code}")?;
     }
-    writeln!(out, "On the new computer, run `schwann keys join`, and type or scan there:")?;
+    match replaces {
+        Replaces::Nothing => {
+            writeln!(out, "On the new computer, run `schwann keys join`, and type or scan there:")?;
+        }
+        Replaces::OldKey => writeln!(
+            out,
+            "On that device, run `schwann keys rotate` (`schwann keys join` if it has no key any more), and type or scan there:"
+        )?,
+    }
     writeln!(out, "\n  {words}\n")?;
-    put_places(&mut out, &all, &places)?;
+    put_places(&mut out, &all, &places, replaces.answer())?;
     let minutes = usize::try_from(patience.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
     writeln!(
         out,
@@ -241,7 +274,12 @@ fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
 }
 
 /// Says where the other machine may look if it finds nothing by itself.
-fn put_places(out: &mut impl io::Write, all: &[IpAddr], places: &[SocketAddr]) -> io::Result<()> {
+fn put_places(
+    out: &mut impl io::Write,
+    all: &[IpAddr],
+    places: &[SocketAddr],
+    answer: &str,
+) -> io::Result<()> {
     if all.is_empty() {
         writeln!(out, "This computer has no network, so no other one reaches it; why: schwann doctor")?;
     } else if places.is_empty() {
@@ -252,7 +290,7 @@ fn put_places(out: &mut impl io::Write, all: &[IpAddr], places: &[SocketAddr]) -
     }
     for (number, place) in places.iter().enumerate() {
         let when = if number == 0 { "If it finds nothing" } else { "or                 " };
-        writeln!(out, "{when}: schwann keys join --at {place}")?;
+        writeln!(out, "{when}: {answer} --at {place}")?;
     }
     Ok(())
 }

@@ -95,10 +95,10 @@ impl Keys {
                 Err(PairingError::WrongWords) if left > 0 && io::stdin().is_terminal() => {
                     eprintln!("schwann: {}; compare them with the other screen", PairingError::WrongWords);
                 }
-                Err(error) => return Err(ended(error)),
+                Err(error) => return Err(ended(error, own)),
             }
         }
-        Err(ended(PairingError::Ended))
+        Err(ended(PairingError::Ended, own))
     }
 
     /// The key that is here, or a new one.
@@ -269,9 +269,13 @@ fn unreached(place: SocketAddr, error: &io::Error) -> Problem {
     }
 }
 
-fn ended(error: PairingError) -> Problem {
+fn ended(error: PairingError, own: &Own) -> Problem {
     let what_to_do = match error {
         PairingError::Malformed | PairingError::NoEntropy => "nothing was installed",
+        // The key that was offered is the one from before.
+        PairingError::Declined if own.fresh.is_none() => {
+            "its screen says why; nothing was installed. A member gets a new key by `schwann keys rotate`"
+        }
         PairingError::Declined => "its screen says why; nothing was installed",
         _ => "run `schwann keys invite` there again for new words",
     };

@@ -55,23 +55,19 @@ impl Keys {
         )
     }
 
-    /// The serials of a device that is a member now.
+    /// The key of the device with this name, which is a member now.
     ///
     /// - Errors: no device is called so, or it is out already.
-    pub(super) fn living(&self, lab: &Lab, device: &str) -> Result<Vec<u64>, Problem> {
+    pub(super) fn living(&self, lab: &Lab, name: &str) -> Result<PublicKey, Problem> {
         let (issued, revoked) = (self.certificates(lab)?, self.revoked(lab)?);
-        let mut serials = chosen(device, &issued, &revoked, self.last_serial()?)?.serials;
-        let is_out = |serial: &u64| match issued.iter().find(|one| one.statement.serial == *serial) {
-            Some(certificate) => revoked.puts_out(&certificate.statement),
-            None => revoked.contains(*serial),
-        };
-        serials.retain(|serial| !is_out(serial));
-        if serials.is_empty() {
+        let key = key_of(name, &issued, &revoked)?;
+        let mut of_key = issued.iter().map(|one| &one.statement).filter(|it| it.device == key);
+        if of_key.all(|it| revoked.puts_out(it)) {
             return Err(Problem::Failed(format!(
-                "{device:?} is out already, so there is no key to replace; `schwann keys invite` brings it back with a new one"
+                "{name:?} is out already, so there is no key to replace; `schwann keys invite` brings it back with a new one"
             )));
         }
-        Ok(serials)
+        Ok(key)
     }
 
     /// Why a key is not certified, if it or a certificate of it was revoked.
