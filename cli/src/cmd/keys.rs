@@ -152,6 +152,9 @@ enum Action {
         /// The device's name, or the number of one of its certificates; `schwann keys issued` lists both.
         #[arg(value_name = "NAME|SERIAL")]
         device: String,
+        /// It is the number of a certificate, even if a device is called so.
+        #[arg(long)]
+        serial: bool,
     },
     /// Get a certificate that is valid for longer, from 30 days before the present one expires.
     Renew {
@@ -252,7 +255,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Trust => keys.trust(),
         Action::Export { file } => keys.export(file),
         Action::Import { file } => keys.import(file),
-        Action::Revoke { device } => keys.revoke(device),
+        Action::Revoke { device, serial } => keys.revoke(device, *serial),
         Action::Renew { serve: true, days, .. } => keys.serve_renewals(*days),
         Action::Renew { at, .. } => keys.renew(at.as_deref()),
         Action::Rotate { at } => keys.rotate(at.as_deref()),

@@ -125,6 +125,70 @@ fn a_device_is_put_out_by_its_name() {
 }
 
 #[test]
+fn a_number_that_is_a_name_and_a_serial_puts_out_neither_by_guess() {
+    let lab = Machine::new("numbers", "lab");
+    lab.says(&["init", "--unprotected", "--name", "control room"]);
+    for (serial, name) in [(2, "1"), (3, "2"), (4, "3"), (5, "12")] {
+        put_on_record(&lab, serial, name);
+    }
+    let complaint = lab.complains(&["revoke", "3"], "");
+    for way in ["called \"3\": schwann keys revoke --serial 4", "For \"2\": schwann keys revoke --serial 3"] {
+        assert!(complaint.contains(way), "{complaint}");
+    }
+    assert!(lab.complains(&["revoke", "1"], "").contains("For \"control room\""));
+    assert!(lab.says(&["status"]).contains("revoked    list 1"), "nothing was revoked");
+    let said = lab.says(&["revoke", "--serial", "4"]);
+    assert!(
+        said.contains("Certificate 4 is revoked by list 2") && said.contains("refuse 3 within"),
+        "{said}"
+    );
+    // No certificate has this number, so the name alone is meant.
+    assert!(lab.says(&["revoke", "12"]).contains("Certificate 5 is revoked by list 3"));
+    assert!(lab.complains(&["revoke", "--serial", "12"], "").contains("there is no certificate 12"));
+    assert!(lab.complains(&["revoke", "--serial", "two"], "").contains("no number of a certificate"));
+    // A replacement names a device, and never a certificate.
+    assert!(lab.complains(&["invite", "--replace", "5"], "").contains("is a number"));
+    // What is called so from before may be certified again.
+    lab.says(&["issue", "12", "--image", &path(&lab, "node.image")]);
+    assert!(lab.says(&["issued"]).lines().any(|row| row.contains("  12  ") && row.contains("valid")));
+}
+
+#[test]
+fn no_new_device_is_called_by_a_number() {
+    let (lab, device) = (Machine::new("no-number", "lab"), Machine::new("no-number", "device"));
+    let refuses = |machine: &Machine, arguments: &[&str]| {
+        let complaint = machine.complains(arguments, "");
+        assert!(complaint.contains("is a number") && complaint.contains("\"room 7\""), "{complaint}");
+    };
+    refuses(&lab, &["init", "--name", "7"]);
+    lab.says(&["init"]);
+    refuses(&lab, &["invite", "7"]);
+    refuses(&lab, &["issue", "7", "--image", &path(&lab, "node.image")]);
+    refuses(&device, &["new-device", "7"]);
+    refuses(&device, &["join", "--name", "7"]);
+    assert!(!device.0.join("device.key").exists());
+}
+
+/// Puts a device on record as programs did that took a number as its name.
+fn put_on_record(lab: &Machine, serial: u64, name: &str) {
+    use schwann_session::{AuthorityKey, Certificate, DeviceKey, DeviceName, Statement, SystemEntropy};
+    let read = |name: &str| std::fs::read(lab.0.join(name)).expect("a file");
+    let seed = read("authority.key").last_chunk().copied().expect("a seed");
+    let first =
+        Certificate::parse(&read("device.certificate").try_into().expect("its length")).expect("valid");
+    let statement = Statement {
+        device: DeviceKey::generate(&mut SystemEntropy).expect("random bytes").public(),
+        name: DeviceName::new(name).expect("a name"),
+        serial,
+        ..first.statement
+    };
+    let certificate = AuthorityKey::from_seed(&seed).certify(statement);
+    let issued = [read("authority.issued"), certificate.encode().to_vec()].concat();
+    std::fs::write(lab.0.join("authority.issued"), issued).expect("written");
+    std::fs::write(lab.0.join("authority.serial"), serial.to_string()).expect("written");
+}
+
+#[test]
 fn certificates_that_are_issued_at_once_have_serials_of_their_own() {
     let (lab, device) = (Machine::new("at-once", "lab"), Machine::new("at-once", "device"));
     lab.says(&["init", "--unprotected"]);

@@ -105,6 +105,7 @@ impl Keys {
     ) -> Result<text::Membership, Problem> {
         // First of all: a name that no certificate can hold costs no serial.
         device_name(name)?;
+        self.refuse_number(name)?;
         let _turn = self.turn()?;
         let lab = authority.lab();
         self.refuse_taken_name(&lab, &device, name)?;

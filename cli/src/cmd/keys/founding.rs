@@ -15,6 +15,7 @@ use crate::sys;
 impl Keys {
     pub(super) fn init(&self, name: &str) -> Outcome {
         self.needs_no_lab()?;
+        self.refuse_number(name)?;
         let authority = AuthorityKey::generate(&mut SystemEntropy).map_err(failed)?;
         let bundle = first_member(&authority, name)?;
         let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;

@@ -15,6 +15,7 @@ use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, Statement, SystemEntr
 
 use super::authority::Granted;
 use super::places::Places;
+use super::revoke::Said;
 use super::text::Membership;
 use super::wire::{self, Entrance, MESSAGE_TIMEOUT, PAIRING};
 use super::{Keys, failed, words};
@@ -116,6 +117,7 @@ impl Keys {
     ) -> Outcome {
         if let Some(name) = name {
             super::device_name(name)?;
+            self.refuse_number(name)?;
         }
         let authority = self.authority()?;
         if let (Some(name), Replaces::OldKey) = (name, replaces) {
@@ -172,7 +174,7 @@ impl Keys {
         // A key that no certificate can follow must not cost the device its old one.
         match self.withdrawn(new)? {
             Some(why) if !granted.again => Err(Problem::Failed(why)),
-            _ => self.revoke_with(authority, name),
+            _ => self.revoke_with(authority, Said::Name(name)),
         }
     }
 

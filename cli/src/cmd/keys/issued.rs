@@ -67,6 +67,20 @@ impl Keys {
         })
     }
 
+    /// Refuses a number as a new name: `revoke` takes a name or a serial, and could not tell the two apart.
+    ///
+    /// A device that has such a name from before keeps it.
+    pub(super) fn refuse_number(&self, name: &str) -> Result<(), Problem> {
+        let on_record = || self.lab().and_then(|lab| self.certificates(&lab)).unwrap_or_default();
+        if !is_number(name) || self.present_name().as_deref() == Some(name) || is_in_use(name, &on_record()) {
+            return Ok(());
+        }
+        Err(Problem::Failed(format!(
+            "{name:?} is a number, and so would read as that of a certificate; give the device another name, such as \
+             \"room {name}\""
+        )))
+    }
+
     /// Puts a certificate on record; it must not be handed out before.
     pub(super) fn record(&self, certificate: &Certificate) -> Result<(), Problem> {
         append(&self.path(ISSUED), &certificate.encode())
@@ -84,6 +98,16 @@ impl Keys {
         let parsed = certificates.iter().filter_map(|bytes| Certificate::parse(bytes).ok());
         Ok(parsed.filter(|certificate| certificate.verify(lab).is_ok()).collect())
     }
+}
+
+/// Whether a name reads as the number of a certificate.
+pub(super) fn is_number(name: &str) -> bool {
+    name.parse::<u64>().is_ok()
+}
+
+/// Whether a certificate on record has this name.
+pub(super) fn is_in_use(name: &str, issued: &[Certificate]) -> bool {
+    issued.iter().any(|certificate| certificate.statement.name.as_str() == name)
 }
 
 /// What a certificate permits.

@@ -17,6 +17,7 @@ use schwann_session::pairing::{
 use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
 use zeroize::Zeroizing;
 
+use super::issued::is_number;
 use super::text::{Membership, Secret};
 use super::wire::{self, CONNECT_TIMEOUT, MESSAGE_TIMEOUT, PAIRING};
 use super::words::{self, Typed};
@@ -36,6 +37,7 @@ impl Keys {
     /// Joins the lab whose machine shows six words.
     pub(super) fn join(&self, name: Option<&str>, at: Option<&str>) -> Outcome {
         let name = name.map(str::to_owned).or_else(|| self.present_name()).unwrap_or_else(host_name);
+        self.refuse_number(&name)?;
         let own = self.own(device_name(&name)?)?;
         self.try_to_store()?;
         let membership = self.paired(&own, at)?;
@@ -282,10 +284,13 @@ fn ended(error: PairingError, own: &Own) -> Problem {
     Problem::Failed(format!("{error}; {what_to_do}"))
 }
 
-/// What this computer is called.
-fn host_name() -> String {
-    let name = schwann::host_name();
-    if name.is_empty() { String::from("new computer") } else { name }
+/// What this computer is called, as a device's name.
+pub(super) fn host_name() -> String {
+    match schwann::host_name() {
+        name if name.is_empty() => String::from("new computer"),
+        name if is_number(&name) => format!("computer {name}"),
+        name => name,
+    }
 }
 
 /// What a membership takes on the disk at least, in bytes, with the sizes of blocks.

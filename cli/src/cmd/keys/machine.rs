@@ -80,6 +80,7 @@ impl Keys {
     }
 
     pub(super) fn new_device(&self, name: &str) -> Outcome {
+        self.refuse_number(name)?;
         let name = device_name(name)?;
         if self.path(DEVICE_KEY).exists() {
             return self.same_device(name.as_str());

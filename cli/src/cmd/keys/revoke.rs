@@ -7,19 +7,41 @@ use std::io::{self, Write as _};
 
 use schwann::security::keys::replace_list;
 use schwann::security::keys::store::{self, DISCOVERY, REVOKED};
-use schwann_session::{AuthorityKey, Certificate, Lab, PublicKey, RevocationList};
+use schwann_session::{AuthorityKey, Certificate, DeviceName, Lab, PublicKey, RevocationList};
 use zeroize::Zeroizing;
 
+use super::issued::is_in_use;
 use super::{Keys, damaged, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::printable;
+
+/// How the device is said that is to go.
+#[derive(Clone, Copy)]
+pub(super) enum Said<'a> {
+    /// By its name, or by the number of one of its certificates.
+    Either(&'a str),
+    Name(&'a str),
+    Serial(u64),
+}
 
 impl Keys {
     /// Revokes every certificate of a device's key; `device` is its name, or the number of one of its certificates.
-    pub(super) fn revoke(&self, device: &str) -> Outcome {
-        self.revoke_with(&self.authority()?, device)
+    ///
+    /// - `is_serial`: it is that number for certain.
+    pub(super) fn revoke(&self, device: &str, is_serial: bool) -> Outcome {
+        let said = match (is_serial, device.parse()) {
+            (false, _) => Said::Either(device),
+            (true, Ok(serial)) => Said::Serial(serial),
+            (true, Err(_)) => {
+                return Err(Problem::Failed(format!(
+                    "{device:?} is no number of a certificate; `schwann keys issued` lists them"
+                )));
+            }
+        };
+        self.revoke_with(&self.authority()?, said)
     }
 
-    pub(super) fn revoke_with(&self, authority: &AuthorityKey, device: &str) -> Outcome {
+    pub(super) fn revoke_with(&self, authority: &AuthorityKey, device: Said<'_>) -> Outcome {
         let _turn = self.turn()?;
         let lab = authority.lab();
         let (issued, old) = (self.certificates(&lab)?, self.revoked(&lab)?);
@@ -38,14 +60,15 @@ impl Keys {
         if told.iter().any(|serial| fresh.contains(serial)) {
             told.retain(|serial| fresh.contains(serial));
         }
-        self.tell_revoked(&told, list.number())?;
+        self.tell_revoked(&told, chosen.name, list.number())?;
         Ok(Exit::Good)
     }
 
-    fn tell_revoked(&self, serials: &[u64], list: u64) -> io::Result<()> {
+    fn tell_revoked(&self, serials: &[u64], name: Option<DeviceName>, list: u64) -> io::Result<()> {
+        let device = name.as_ref().map_or("the device".into(), |name| printable(name.as_str()));
         writeln!(
             io::stdout().lock(),
-            "{} revoked by list {list}; running programs of this computer refuse the device within 10 s.\n\
+            "{} revoked by list {list}; running programs of this computer refuse {device} within 10 s.\n\
              Other computers learn it when they next stream from or to one that knows. To be sure of one:\n  \
              schwann keys status    there; it shows the number of its list. Copying {} and {} there \
              works, too.",
@@ -163,41 +186,76 @@ struct Chosen {
     serials: Vec<u64>,
     /// Of a certificate from before there was a record, the key is not known.
     key: Option<PublicKey>,
+    /// What the device is called, if that is known.
+    name: Option<DeviceName>,
 }
 
 impl Chosen {
+    /// A key, with the serials of every certificate of it.
+    fn of_key(key: PublicKey, issued: &[Certificate]) -> Self {
+        let with_key = issued.iter().map(|certificate| &certificate.statement).filter(|it| it.device == key);
+        let name = with_key.clone().next_back().map(|it| it.name);
+        Self { serials: with_key.map(|it| it.serial).collect(), key: Some(key), name }
+    }
+
+    /// The key of one certificate; that alone if it is not on record.
+    fn of_serial(serial: u64, issued: &[Certificate], last: u64) -> Result<Self, Problem> {
+        match issued.iter().find(|certificate| certificate.statement.serial == serial) {
+            Some(certificate) => Ok(Self::of_key(certificate.statement.device, issued)),
+            None if (1..=last).contains(&serial) => Ok(Self { serials: vec![serial], key: None, name: None }),
+            None => Err(Problem::Failed(format!(
+                "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys issued` lists them, and \
+                 `schwann keys status` on a device shows which one it has"
+            ))),
+        }
+    }
+
     fn entries(&self) -> impl Iterator<Item = u64> {
         self.serials.iter().copied().chain(self.key.as_ref().map(PublicKey::revocation_entry))
     }
 }
 
 /// The key of the device that is meant, and the serials of every certificate with it.
+///
+/// - Errors: there is no such device; or a number is one device's name and another one's certificate, so that only the
+///   person knows which is meant.
 fn chosen(
-    device: &str,
+    device: Said<'_>,
     issued: &[Certificate],
     revoked: &RevocationList<Vec<u8>>,
     last: u64,
 ) -> Result<Chosen, Problem> {
-    let key = match device.parse::<u64>() {
-        Ok(serial) if !(1..=last).contains(&serial) && !is_on_record(serial, issued) => {
-            return Err(Problem::Failed(format!(
-                "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys issued` lists them, and \
-                 `schwann keys status` on a device shows which one it has"
-            )));
-        }
-        Ok(serial) => match issued.iter().find(|certificate| certificate.statement.serial == serial) {
-            Some(certificate) => certificate.statement.device,
-            None => return Ok(Chosen { serials: vec![serial], key: None }),
+    let of_name = |name| key_of(name, issued, revoked).map(|key| Chosen::of_key(key, issued));
+    let (text, serial) = match device {
+        Said::Name(name) => return of_name(name),
+        Said::Serial(serial) => return Chosen::of_serial(serial, issued, last),
+        Said::Either(text) => match text.parse() {
+            Ok(serial) => (text, serial),
+            Err(_) => return of_name(text),
         },
-        Err(_) => key_of(device, issued, revoked)?,
     };
-    let with_key = issued.iter().filter(|certificate| certificate.statement.device == key);
-    let serials = with_key.map(|certificate| certificate.statement.serial).collect();
-    Ok(Chosen { serials, key: Some(key) })
+    let of_serial = Chosen::of_serial(serial, issued, last);
+    if !is_in_use(text, issued) {
+        return of_serial;
+    }
+    let named = of_name(text)?;
+    match of_serial {
+        Ok(other) if other.key != named.key => Err(ambiguous(text, &named, serial, &other)),
+        _ => Ok(named),
+    }
 }
 
-fn is_on_record(serial: u64, issued: &[Certificate]) -> bool {
-    issued.iter().any(|certificate| certificate.statement.serial == serial)
+/// Says how to tell a device with a number as its name from that number's certificate.
+fn ambiguous(name: &str, named: &Chosen, serial: u64, other: &Chosen) -> Problem {
+    let own = named.serials.last().copied().unwrap_or_default();
+    let other = other.name.map_or_else(
+        || String::from("a device that is not on record"),
+        |other| format!("{:?}", other.as_str()),
+    );
+    Problem::Failed(format!(
+        "{name:?} is the name of one device, and the number of a certificate of {other}, so nothing was revoked. For the device called \
+         {name:?}: schwann keys revoke --serial {own}. For {other}: schwann keys revoke --serial {serial}"
+    ))
 }
 
 /// The one key of the devices with this name; one that is out already gives way to one that is not.

@@ -7,6 +7,7 @@ use schwann::security::keys::store::{self, AUTHORITY, DEVICE_KEY};
 use schwann_session::keystore::{Bundle, Kind};
 use schwann_session::{AuthorityKey, DeviceKey, Roles, SystemEntropy};
 
+use super::revoke::Said;
 use super::text::Secret;
 use super::{Keys, OWN_DAYS, device_of, failed, statement};
 use crate::exit::{Outcome, Problem};
@@ -27,7 +28,7 @@ impl Keys {
         let passphrase = self.new_passphrase("a passphrase for the new key")?;
         let passphrase = passphrase.as_ref().map(|secret| secret.as_slice());
         // First of all: if this ends half-way, the old key is out, and the same command goes on.
-        self.revoke_with(&authority, &old.serial.to_string())?;
+        self.revoke_with(&authority, Said::Serial(old.serial))?;
         {
             let _turn = self.turn()?;
             let _alone = alone(&self.folder).map_err(failed)?;

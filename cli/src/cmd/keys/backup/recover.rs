@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 use super::super::authority::SERIAL;
 use super::super::authority::lane;
 use super::super::issued::ISSUED;
+use super::super::join::host_name;
 use super::super::revoke::{ListAndKey, signed_list};
 use super::super::{Keys, failed, passphrase, words};
 use super::{Afterwards, Backup, WORDS};
@@ -85,7 +86,7 @@ impl Keys {
         }
         let name = match self.certificate() {
             Ok(certificate) => certificate.statement.name.as_str().to_owned(),
-            Err(_) => schwann::host_name(),
+            Err(_) => host_name(),
         };
         self.certify_self(authority, &name, passphrase)
     }
