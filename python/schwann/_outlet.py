@@ -194,7 +194,7 @@ class Outlet(Closing):
         return self._native.is_closed
 
     def close(self) -> None:
-        """Sends what is pending, and ends the stream. More than once does nothing."""
+        """Sends what is pending, and ends the stream and the waits of other threads. More than once does nothing."""
         self._native.close()
 
     def __repr__(self) -> str:

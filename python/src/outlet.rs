@@ -97,16 +97,14 @@ impl Outlet {
     /// Waits until `count` inlets receive the stream, and says whether they do.
     fn wait_for_consumers(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<bool> {
         let patience = Patience::seconds(py, timeout)?;
-        let outlet = self.open(py)?;
-        let met = |turn| outlet.wait_for_consumers(count, Some(Duration::from_secs_f64(turn))).then_some(());
-        Ok(patience.wait(py, met)?.is_some())
+        let met = |outlet: &schwann::Outlet, turn| outlet.wait_for_consumers(count, Some(turn)).then_some(());
+        Ok(self.wait(py, patience, met)?.is_some())
     }
 
     /// Waits until the system has all samples for all inlets.
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let patience = Patience::seconds(py, timeout)?;
-        let outlet = self.open(py)?;
-        let sent = patience.wait(py, |turn| match outlet.flush(Some(Duration::from_secs_f64(turn))) {
+        let sent = self.wait(py, patience, |outlet, turn| match outlet.flush(Some(turn)) {
             Err(Error::Timeout) => None,
             other => Some(other),
         })?;
@@ -150,7 +148,7 @@ impl Outlet {
         self.slot().is_none()
     }
 
-    /// Ends the stream.
+    /// Ends the stream, and the waits of other threads.
     fn close(&self, py: Python<'_>) {
         let outlet = self.slot().take();
         py.detach(move || drop(outlet));
@@ -164,6 +162,21 @@ impl Outlet {
 
     fn open(&self, py: Python<'_>) -> PyResult<Arc<schwann::Outlet>> {
         self.slot().clone().ok_or_else(|| closed(py))
+    }
+
+    /// Waits as `patience` says, until `step` has an outcome or another thread closes the outlet.
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        patience: Patience,
+        mut step: impl FnMut(&schwann::Outlet, Duration) -> Option<T> + Send,
+    ) -> PyResult<Option<T>> {
+        // Held for one turn at a time: the stream ends once no thread holds the outlet.
+        let turn = |turn| {
+            let Some(outlet) = self.slot().clone() else { return Some(None) };
+            step(&outlet, Duration::from_secs_f64(turn)).map(Some)
+        };
+        patience.wait(py, turn)?.map(|outcome| outcome.ok_or_else(|| closed(py))).transpose()
     }
 
     fn push_texts(

@@ -2,6 +2,8 @@
 
 import json
 import sys
+import threading
+import uuid
 from typing import Any
 
 import numpy as np
@@ -162,6 +164,25 @@ def test_a_closed_outlet_says_so() -> None:
     for call in [lambda: outlet.push(1.0), outlet.flush, outlet.wait_for_consumers, lambda: outlet.info, lambda: outlet.backlog]:
         with pytest.raises(schwann.ClosedError):
             call()  # type: ignore[operator]
+
+
+def test_closing_ends_the_stream_while_another_thread_waits() -> None:
+    outlet = schwann.Outlet(f"Waited for {uuid.uuid4()}")
+    name = outlet.info.name
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        with pytest.raises(schwann.ClosedError):
+            outlet.wait_for_consumers()
+        ended.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    assert begun.wait(PATIENCE) and not ended.wait(0.2)
+    outlet.close()
+    assert ended.wait(PATIENCE)
+    with pytest.raises(schwann.TimedOutError):
+        schwann.resolve(name=name, timeout=0.5)
 
 
 def test_the_backlog_is_visible_and_flushed(connect: Connect) -> None:
