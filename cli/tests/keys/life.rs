@@ -95,6 +95,24 @@ fn two_machines_with_the_authority_learn_of_each_other() {
 }
 
 #[test]
+fn an_older_folder_that_takes_its_backup_gives_no_serial_twice() {
+    let lab = Machine::new("image", "lab");
+    lab.says(&["init", "--unprotected"]);
+    let issue = |name: &str| lab.says(&["issue", name, "--image", &path(&lab, &format!("{name}.image"))]);
+    issue("first");
+    let image = ["authority.issued", "authority.serial"]
+        .map(|name| (lab.0.join(name), std::fs::read(lab.0.join(name)).expect("a file")));
+    assert!(issue("second").contains("Certificate 3") && issue("third").contains("Certificate 4"));
+    let file = path(&lab, "lab.backup");
+    let words = words_of(&lab.says(&["backup", &file]));
+    for (path, bytes) in image {
+        std::fs::write(path, bytes).expect("written");
+    }
+    assert!(lab.says_to(&["recover", &file], &words).contains("On record: 4 certificates"));
+    assert!(issue("fourth").contains("Certificate 5"), "3 and 4 are taken");
+}
+
+#[test]
 fn a_new_key_takes_the_place_of_the_old_one_which_is_revoked() {
     let lab = Machine::new("rotate", "lab");
     lab.says(&["init", "--name", "control room"]);

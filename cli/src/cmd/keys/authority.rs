@@ -6,7 +6,7 @@ use std::path::Path;
 
 use schwann::security::keys::store::{self, AUTHORITY};
 use schwann_session::keystore::Kind;
-use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, Roles, SystemEntropy};
+use schwann_session::{AuthorityKey, DeviceKey, Flags, Lab, PublicKey, Roles, SystemEntropy};
 use schwann_session::{envelope, key_slots, provision};
 
 use super::text::{self, Secret};
@@ -116,7 +116,7 @@ impl Keys {
             Some(_) if again => flags.with(Flags::COME_BACK),
             Some(why) => return Err(Problem::Failed(why)),
         };
-        let mut statement = statement(device, name, self.next_serial()?, days, roles)?;
+        let mut statement = statement(device, name, self.next_serial(&lab)?, days, roles)?;
         statement.flags = flags;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;
@@ -152,21 +152,24 @@ impl Keys {
     }
 
     /// The number of the last certificate issued here.
-    pub(super) fn last_serial(&self) -> Result<u64, Problem> {
-        let path = self.path(SERIAL);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => text.trim().parse().map_err(|_| damaged(&path)),
+    pub(super) fn last_serial(&self, lab: &Lab) -> Result<u64, Problem> {
+        let (path, issued) = (self.path(SERIAL), self.certificates(lab)?);
+        let last = match std::fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse().map_err(|_| damaged(&path))?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Problem::with(path.display(), error))
+                return Err(Problem::with(path.display(), error));
             }
             // The file comes with the second certificate. If it was lost since, no number is given twice.
-            Err(_) if self.certificates(&self.lab()?)?.len() > 1 => lane(),
-            Err(_) => Ok(1),
-        }
+            Err(_) if issued.len() > 1 => lane()?,
+            Err(_) => 1,
+        };
+        // The record may know more than the file: a backup was joined with an older folder.
+        let on_record = issued.iter().map(|certificate| certificate.statement.serial);
+        Ok(on_record.filter(|serial| serial / LANE == last / LANE).fold(last, u64::max))
     }
 
-    pub(super) fn next_serial(&self) -> Result<u64, Problem> {
-        let serial = self.last_serial()? + 1;
+    pub(super) fn next_serial(&self, lab: &Lab) -> Result<u64, Problem> {
+        let serial = self.last_serial(lab)? + 1;
         store::write_private(&self.path(SERIAL), serial.to_string().as_bytes()).map_err(failed)?;
         Ok(serial)
     }

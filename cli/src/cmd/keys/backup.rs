@@ -90,7 +90,7 @@ impl Keys {
         let (lab, _turn) = (authority.lab(), self.turn()?);
         let backup = Backup {
             discovery: self.discovery(&lab)?,
-            last_serial: self.last_serial()?,
+            last_serial: self.last_serial(&lab)?,
             afterwards,
             issued: self.certificates(&lab)?,
             revoked: self.revoked(&lab)?,

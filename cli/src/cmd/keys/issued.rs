@@ -32,7 +32,7 @@ impl Keys {
             "serial", "device", "may", "until", "state"
         )?;
         // Those of the first machine, without a gap; then those of others.
-        let last = self.last_serial()?;
+        let last = self.last_serial(&lab)?;
         let mut serials: BTreeSet<u64> = certificates.iter().map(|one| one.statement.serial).collect();
         serials.extend((last < LANE).then_some(1..=last).into_iter().flatten());
         for serial in serials {

@@ -88,7 +88,7 @@ impl Keys {
             return Ok(certificate);
         }
         let mut statement =
-            super::statement(old.device, old.name.as_str(), self.next_serial()?, days, old.roles)?;
+            super::statement(old.device, old.name.as_str(), self.next_serial(&lab)?, days, old.roles)?;
         statement.flags = old.flags;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;

@@ -45,7 +45,7 @@ impl Keys {
         let _turn = self.turn()?;
         let lab = authority.lab();
         let (issued, old) = (self.certificates(&lab)?, self.revoked(&lab)?);
-        let chosen = chosen(device, &issued, &old, self.last_serial()?)?;
+        let chosen = chosen(device, &issued, &old, self.last_serial(&lab)?)?;
         let mut fresh: Vec<u64> = chosen.entries().filter(|entry| !old.contains(*entry)).collect();
         fresh.extend(self.forgotten(&lab, &old)?);
         if fresh.is_empty() {

@@ -59,7 +59,7 @@ impl Keys {
     ) -> Result<(), Problem> {
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
         let lab = authority.lab();
-        let statement = statement(device.public(), name, self.next_serial()?, OWN_DAYS, Roles::BOTH)?;
+        let statement = statement(device.public(), name, self.next_serial(&lab)?, OWN_DAYS, Roles::BOTH)?;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;
         let (discovery, revoked) = (self.discovery(&lab)?, self.revoked(&lab)?);

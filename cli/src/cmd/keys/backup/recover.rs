@@ -102,7 +102,7 @@ impl Keys {
         issued.sort_by_key(|certificate| certificate.statement.serial);
         // Another machine may go on where the file ends.
         let last_serial = match (self.path(AUTHORITY).exists(), backup.afterwards) {
-            (true, _) => self.last_serial()?,
+            (true, _) => self.last_serial(&lab)?,
             (false, Afterwards::Remove) => backup.last_serial,
             (false, Afterwards::Keep) => lane()?,
         };
