@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schwann::inlet::InletOptions;
 use schwann::security::{Explained, PeerIdentity, Pin, Pins};
 use schwann::{Context, Inlet, StreamInfo, resolver};
+use schwann_recorder::words::quoted;
 use schwann_recorder::{Selector, any_of};
 use schwann_session::Statement;
 
@@ -49,15 +50,33 @@ pub(super) fn pin(chosen: &Selector, yes: bool) -> Outcome {
     Ok(exit)
 }
 
-/// Ties one stream to a device, in place of the pins that concern it.
+/// Ties one stream to a device, and says which wider pins let it come from others.
 fn pin_one(info: &StreamInfo, device: &Statement) -> Result<(), Problem> {
     let new = condition::of(info, &[Field::Name, Field::SourceId])?;
     let new = Pin::parse(&format!("{new} -> {}", device.device.fingerprint())).map_err(Problem::Failed)?;
     let path = config_file::path_of_trust();
     let _turn = config_file::turn(&path);
-    let others = pins(&path)?;
-    let all: Pins = others.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect();
-    write(&path, &all)
+    let all = with(&pins(&path)?, &new);
+    write(&path, &all)?;
+    for pin in beside(&new, &all, info) {
+        eprintln!(
+            "schwann: the pin {} stays, so the stream may come from that device, too; to take the pin away: schwann keys unpin {}",
+            printable(&pin.to_string()),
+            quoted(pin.condition())
+        );
+    }
+    Ok(())
+}
+
+/// These pins with a new one in place of those on the same condition. A wider one protects other streams, so it stays.
+fn with(pins: &Pins, new: &Pin) -> Pins {
+    let others = pins.iter().filter(|pin| pin.condition() != new.condition());
+    others.chain([new]).cloned().collect()
+}
+
+/// The pins beside `new` by which a stream may come from another device.
+fn beside<'a>(new: &Pin, all: &'a Pins, info: &StreamInfo) -> impl Iterator<Item = &'a Pin> {
+    all.iter().filter(|pin| pin.concerns(info) && pin.device() != new.device())
 }
 
 /// Takes away the pins that name a stream.
@@ -135,3 +154,30 @@ fn pins(path: &Path) -> Result<Pins, Problem> {
 
 const LOOK: Duration = Duration::from_secs(5);
 const OPEN_SECONDS: f64 = 10.0;
+
+#[cfg(test)]
+mod tests {
+    use schwann_proto::stream::ChannelFormat;
+    use schwann_session::PublicKey;
+
+    use super::*;
+
+    #[test]
+    fn a_new_pin_leaves_a_wider_one_to_the_streams_that_it_protects() {
+        let info = |name| StreamInfo::new(name, "EEG", 1, 0.0, ChannelFormat::Int8, "7").expect("valid");
+        let [one, other] = [1, 2].map(|byte| PublicKey([byte; 32]));
+        let pin = |condition: &str, device: &PublicKey| {
+            Pin::parse(&format!("{condition} -> {}", device.fingerprint())).expect("a pin")
+        };
+        let wide: Pins = [pin("type='EEG'", &one)].into_iter().collect();
+        let first = with(&wide, &pin("name='Cap2'", &one));
+        let new = pin("name='Cap2'", &other);
+        let all = with(&first, &new);
+        assert_eq!(all.iter().map(Pin::condition).collect::<Vec<_>>(), ["type='EEG'", "name='Cap2'"]);
+        assert!(all.permit(&info("Cap2"), Some(&other)) && !all.permit(&info("Cap1"), Some(&other)));
+        let told =
+            |new, all| beside(new, all, &info("Cap2")).map(Pin::condition).collect::<Vec<_>>().join(" ");
+        assert_eq!(told(&new, &all), "type='EEG'");
+        assert_eq!(told(&pin("name='Cap2'", &one), &first), "", "the same device");
+    }
+}
