@@ -237,12 +237,21 @@ fn what_one_machine_put_out_no_other_one_lets_in() {
         "{said}"
     );
     assert!(one.complains(&["issue", &request], "").contains("this key was revoked (certificate 2, lost)"));
+    // The file of a move would hold that list alone.
+    let moved = path(&one, "moved.backup");
+    let refused = one.complains(&["backup", "--move", &moved], "");
+    assert!(
+        refused.contains("nothing was moved yet") && refused.contains("schwann keys revoke 2"),
+        "{refused}"
+    );
+    assert!(!Path::new(&moved).exists() && one.says(&["issued"]).contains("lost"));
     assert!(one.says(&["revoke", "2"]).contains("list 4"));
     assert!(one.says(&["status"]).contains("revoked    list 4"));
     hand_list(&one, &two);
     assert!(two.complains(&["issue", &request], "").contains("this key was revoked"));
     let rows = two.says(&["issued"]);
     assert_eq!(rows.lines().filter(|row| row.contains("revoked")).count(), 3, "{rows}");
+    one.says(&["backup", "--move", &moved]);
 }
 
 /// Gives the newest revocation list of one machine to another.

@@ -88,6 +88,9 @@ impl Keys {
         is_new(file)?;
         let authority = self.authority()?;
         let (lab, _turn) = (authority.lab(), self.turn()?);
+        if afterwards == Afterwards::Remove {
+            self.refuse_forgotten()?;
+        }
         let backup = Backup {
             discovery: self.discovery(&lab)?,
             last_serial: self.last_serial(&lab)?,
@@ -113,6 +116,13 @@ impl Keys {
         }
         self.give_up_authority(file)?;
         Ok(Exit::Good)
+    }
+
+    /// Refuses to move while the list in force lacks what was put out here: the file holds that list, and no other
+    /// computer knows of the rest.
+    fn refuse_forgotten(&self) -> Result<(), Problem> {
+        self.forgotten_by_list()?
+            .map_or(Ok(()), |what| Err(Problem::Failed(format!("nothing was moved yet: {what}"))))
     }
 
     fn give_up_authority(&self, file: &Path) -> Result<(), Problem> {
