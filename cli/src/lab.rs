@@ -9,7 +9,7 @@ use std::sync::{Arc, Once};
 use schwann::config::{LoadReport, Note, NoteKind, Outcome, Search};
 use schwann::inlet::Protection;
 use schwann::load_report;
-use schwann::security::{Policy, TrustError};
+use schwann::security::{Member, Policy, TrustError};
 use schwann::{Config, Context, StreamInfo};
 
 use crate::config_file;
@@ -130,6 +130,17 @@ fn is_free(base: u16) -> bool {
         UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
             && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
     })
+}
+
+/// This computer's membership, by which certificates are judged and signed; none if it has no keys.
+///
+/// - Errors: why keys that are there cannot be read. That is not to be taken for having none.
+pub(crate) fn member() -> Result<Option<Arc<Member>>, TrustError> {
+    match config().trust() {
+        Ok(trust) => Ok(trust.member().cloned()),
+        Err(TrustError::NoKey(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Why streams cannot be sealed here; also where they need not be, if there is a key.

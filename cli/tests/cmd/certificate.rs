@@ -112,6 +112,29 @@ fn a_member_signs_and_a_person_endorses() {
     assert!(code == Some(1) && out.contains("NOT ACCEPTED"), "{out}");
 }
 
+/// A key folder that is there and cannot be read tells neither the lab nor who was put out of it.
+#[test]
+fn a_signed_certificate_is_not_accepted_where_the_keys_cannot_be_read() {
+    let lab = Lab::new("certificate-unread");
+    let [keys, foreign] = ["keys", "foreign"].map(|name| lab.path(name).to_str().expect("text").to_owned());
+    let [ours, foreign] =
+        [&keys, &foreign].map(|keys| [("SCHWANN_KEYS", keys.as_str()), ("SCHWANN_SECURITY", "require")]);
+    for variables in [&ours, &foreign] {
+        assert_eq!(run(&lab, variables, &["keys", "init", "--unprotected"]).0, Some(0));
+    }
+    record(&lab, &ours);
+    for name in ["keys", "foreign"] {
+        fs::write(lab.path(name).join("device.certificate"), "damaged").expect("a file");
+    }
+    for variables in [&ours, &foreign] {
+        let (code, out) = run(&lab, variables, &["verify", "x.xdf"]);
+        assert!(code == Some(1) && out.contains("NOT ACCEPTED: whose it is was not looked at: "), "{out}");
+        let (_, out) = run(&lab, variables, &["verify", "x.xdf", "--json"]);
+        let certificate = &serde_json::from_str::<Value>(&out).expect("JSON")["certificate"];
+        assert!(certificate["accepted"] == false && certificate["signer_is_revoked"].is_null(), "{out}");
+    }
+}
+
 /// A sender that says 200 Hz and sends 100: the certificate has every rule, those that passed with their numbers, too.
 #[test]
 fn every_rule_is_certified_with_number_and_limit_whether_it_passed_or_not() {

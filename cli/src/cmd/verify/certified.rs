@@ -33,12 +33,17 @@ impl Certified {
         let Some(text) = text_of(&at).map_err(|error| Problem::with(at.display(), error))? else {
             return Ok(Self::None);
         };
-        let trust = lab::config().trust().ok();
-        let ours = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
+        let member = lab::member();
+        let ours = member.as_ref().ok().and_then(Option::as_deref);
         let read = match Certificate::parse(&text, ours) {
             Ok(read) => read,
             Err(error) => return Ok(Self::Worthless(error.to_string())),
         };
+        if let Err(error) = member
+            && devices(&read).next().is_some()
+        {
+            return Ok(Self::Worthless(format!("whose it is was not looked at: {error}")));
+        }
         if let Some(signer) = read.signer.as_ref().filter(|signer| signer.standing == LabStanding::Another) {
             return Ok(Self::Worthless(format!("it is of ANOTHER LAB, whose authority is {}", signer.lab)));
         }
@@ -74,8 +79,7 @@ impl Certified {
         for said in &read.endorsements {
             out.push(format!("{}: {}, vouched for by {}", said.meaning, said.name, said.device.name));
         }
-        let mut devices = read.signer.iter().chain(read.endorsements.iter().map(|said| &said.device));
-        out.extend(devices.find(|device| device.standing == LabStanding::Revoked).map(revoked));
+        out.extend(devices(read).find(|device| device.standing == LabStanding::Revoked).map(revoked));
         match standing {
             Standing::Whole => {
                 out.extend(made_from(read));
@@ -121,6 +125,11 @@ impl Certified {
             "not_certified": changed,
         })
     }
+}
+
+/// The devices that signed it or vouch for a person.
+fn devices(read: &Certificate) -> impl Iterator<Item = &Signer> {
+    read.signer.iter().chain(read.endorsements.iter().map(|said| &said.device))
 }
 
 /// Who signed it, and whether that is somebody of our lab.
