@@ -29,4 +29,5 @@ pub(crate) mod swap;
 pub(crate) mod verify;
 pub(crate) mod watch;
 
+mod certify;
 mod survey;

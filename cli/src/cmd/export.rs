@@ -6,13 +6,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use schwann_export::{Entities, Format, Options, Report, Resampled, Written, bids, export};
-use schwann_recorder::certificate::derive;
 use serde_json::{Value, json};
 
+use super::certify;
 use super::opening::Opening;
 use super::survey::Progress;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::lab;
 use crate::stop;
 use crate::terminal::{Shown, plural, printable, short_time, thousands};
 
@@ -37,7 +36,8 @@ recorder's clock. A zero-phase filter keeps frequencies below 0.8 of half the lo
 that half by 80 dB. At a gap, the filter repeats the nearest sample. Gaps stay gaps.
 Whole numbers that fit are exact; what a format rounds is printed. No existing file is replaced.
 
-Exit code 0 if all is in the files, 1 if a stream or a part of it was left out, or the recording is damaged.")]
+Exit code 0 if all is in the files, 1 if a stream or a part of it was left out, the recording is damaged, or the lab's keys to
+sign with cannot be read.")]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["to", "bids"])))]
 pub(crate) struct Arguments {
     /// The recording.
@@ -145,11 +145,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     };
     progress.clear();
     let report = report.map_err(|error| Problem::with(arguments.file.display(), error))?;
-    if is_certified {
-        certify(arguments, &report, complaint.is_none())?;
-    }
+    let certified = if is_certified { certify(arguments, &report, complaint.is_none())? } else { Exit::Good };
     say(arguments, &report, complaint.as_deref())?;
-    Ok(if report.left.is_empty() && complaint.is_none() { Exit::Good } else { Exit::Found })
+    Ok(if report.left.is_empty() && complaint.is_none() { certified } else { Exit::Found })
 }
 
 fn refuse_what_no_copy_heeds(arguments: &Arguments) -> Result<(), Problem> {
@@ -184,16 +182,15 @@ fn entities(arguments: &Arguments) -> Entities {
 /// Writes a certificate beside each file, if the recording has one: it names that.
 ///
 /// A copy of the recording itself has the recording's, and a BIDS dataset takes no file of other kinds.
-fn certify(arguments: &Arguments, report: &Report, is_whole: bool) -> Result<(), Problem> {
-    let how = format!("exported from {}", arguments.file.file_name().unwrap_or_default().display());
-    let trust = lab::config().trust().ok();
-    let member = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
+fn certify(arguments: &Arguments, report: &Report, is_whole: bool) -> Result<Exit, Problem> {
+    let mut certified = Exit::Good;
     for made in &report.made {
         let content = File::open(made).map_err(|error| Problem::with(made.display(), error))?;
-        let certified = derive(&arguments.file, made, content, &how, is_whole, member);
-        certified.map_err(|error| Problem::with(made.display(), error))?;
+        if certify::made(made, content, "exported", &arguments.file, is_whole)? == Exit::Found {
+            certified = Exit::Found;
+        }
     }
-    Ok(())
+    Ok(certified)
 }
 
 fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {

@@ -3,16 +3,16 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use schwann_recorder::certificate::{certificate_path, derive};
+use schwann_recorder::certificate::certificate_path;
 use schwann_recorder::{Limits, sealing};
 use schwann_xdf::{Recipients, Repair, RepairError, Survey};
 use serde_json::json;
 
+use super::certify;
 use super::opening::Opening;
 use super::survey::{Progress, bytes};
 use super::verify::Examined;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::lab;
 use crate::terminal::{Shown, plural, printable_path};
 
 /// Write every whole sample of a damaged recording into a new one.
@@ -26,7 +26,7 @@ A whole recording is copied only if -o names the copy. The damaged file is not t
 offsets and headers are copied bit by bit, but for texts that are no UTF-8. Unreadable parts are left out. If a stamp was in such
 a part, and others follow from it, their times are guesses. Footers are written anew where they are
 missing or disagree.
-Exit code 0 if nothing was damaged or left out, 1 if something was.")]
+Exit code 0 if nothing was damaged or left out, 1 if something was, or the lab's keys to sign with cannot be read.")]
 pub(crate) struct Arguments {
     /// The damaged recording.
     #[arg(value_name = "FILE.xdf")]
@@ -65,14 +65,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         RepairError::Write(error) => Problem::with(output.display(), error),
         other => Problem::with(arguments.file.display(), other),
     })?;
-    certify(arguments, &output, complaint.is_none())?;
+    let certified = certify(arguments, &output, complaint.is_none())?;
     say_done(arguments, &output, &done)?;
     let is_mended = done.damage_count > 0 || done.footer_count > 0 || done.replaced_text_count > 0;
     if let (Some(complaint), false) = (&complaint, is_mended) {
         eprintln!("schwann: {complaint}; {NO_VALUES}");
     }
     let is_all_there = !is_mended && done.unknown_chunk_count == 0;
-    Ok(if complaint.is_none() && is_all_there { Exit::Good } else { Exit::Found })
+    Ok(if complaint.is_none() && is_all_there { certified } else { Exit::Found })
 }
 
 fn say_done(arguments: &Arguments, output: &Path, done: &Repair) -> io::Result<()> {
@@ -148,24 +148,20 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
 /// Writes the certificate of the new recording, if the old one has one: it names that.
 ///
 /// One that is sealed to others cannot be read here, and gets none, which is said.
-fn certify(arguments: &Arguments, output: &Path, is_whole: bool) -> Result<(), Problem> {
+fn certify(arguments: &Arguments, output: &Path, is_whole: bool) -> Result<Exit, Problem> {
     let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
     if matches!(certificate_path(&arguments.file).try_exists(), Ok(false)) {
-        return Ok(());
+        return Ok(Exit::Good);
     }
     let opened = arguments.opening.location(output).and_then(|new| new.open().map_err(|error| wrong(&error)));
     let content = match opened {
         Ok(content) => content,
         Err(problem) => {
             eprintln!("schwann: the new recording has no certificate: {problem}");
-            return Ok(());
+            return Ok(Exit::Good);
         }
     };
-    let how = format!("repaired from {}", arguments.file.file_name().unwrap_or_default().display());
-    let trust = lab::config().trust().ok();
-    let member = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
-    derive(&arguments.file, output, content, &how, is_whole, member).map_err(|error| wrong(&error))?;
-    Ok(())
+    certify::made(output, content, "repaired", &arguments.file, is_whole)
 }
 
 /// The recipients of the new recording: none, unless its name says that it is sealed.

@@ -272,3 +272,22 @@ fn what_is_made_from_a_recording_has_a_certificate_that_names_it() {
         "{out}"
     );
 }
+
+#[test]
+fn what_is_made_where_the_keys_cannot_be_read_is_unsigned_aloud() {
+    let lab = Lab::new("certificate-unsigned");
+    record(&lab, &[]);
+    let keys = lab.path("keys");
+    let variables = [("SCHWANN_KEYS", keys.to_str().expect("text"))];
+    assert_eq!(run(&lab, &variables, &["keys", "init", "--unprotected"]).0, Some(0));
+    fs::write(keys.join("device.certificate"), "damaged").expect("a file");
+    for (arguments, certificate) in [
+        (["repair", "x.xdf", "-o", "y.xdf"], "y.xdf.cert.json"),
+        (["export", "x.xdf", "--to", "npz"], "x.npz.cert.json"),
+    ] {
+        let (code, out) = run(&lab, &variables, &arguments);
+        let unsigned = format!("{certificate} is unsigned, because this computer's keys cannot be read: ");
+        assert!(code == Some(1) && out.contains(&unsigned) && !out.contains("NOT WHOLE"), "{out}");
+        assert_eq!(statement(&lab, certificate)["predicate"]["replaces"]["accepted"], true);
+    }
+}
