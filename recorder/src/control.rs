@@ -157,12 +157,16 @@ pub struct Ended {
 
 impl Ended {
     /// Whether every stream that was found answered, every query found one, and every sample that arrived is in the file. Also,
-    /// no stream had more gaps than its limits allow, none was away and came back, and none was refused or in trouble at the end.
+    /// no stream had more gaps than its limits allow, none was away, and none was refused or in trouble at the end. A sender that
+    /// ended for good was not away: without a source id it is not looked for.
     pub fn is_well(&self) -> bool {
         let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
-            // A sender that ended before its recording is in the events of the file, and no fault.
-            let is_in_trouble = stream.phase == Phase::Recording && verdict.trouble().is_some();
-            let was_recorded = stream.has_answered && stream.phase != Phase::Unreadable;
+            // A sender that ended for good before its recording is in the events of the file, and no fault. One that is looked for
+            // is one: its samples of that time are missing, as they are if it comes back.
+            let is_in_trouble =
+                matches!(stream.phase, Phase::Recording | Phase::Recovering) && verdict.trouble().is_some();
+            let was_recorded =
+                stream.has_answered && !matches!(stream.phase, Phase::Failed | Phase::Unreadable);
             let is_complete = stream.reading.gap_count <= stream.limits.gaps
                 && stream.unrecorded == 0
                 && stream.recoveries == 0
@@ -384,3 +388,6 @@ impl Drop for Driver {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests;

@@ -227,7 +227,7 @@ impl Recorder {
         }
         let mut accounts = Vec::new();
         for (tap, rules) in self.taps.drain(..).zip(rules) {
-            // A panic of a stream's thread was reported when it happened; what it wrote is in the file.
+            // It says by its phase how it ended.
             let _ = tap.thread.join();
             accounts.push(tap.shared.account(rules));
         }
@@ -280,3 +280,6 @@ pub fn may_be_sealed(context: &Context) -> bool {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,7 +110,8 @@ impl Search {
             let is_wanted = self.wanted.is_empty() || self.wanted.iter().any(|one| one.chooses(&info));
             let is_return = recorded.iter().any(|stream| {
                 let is_away = stream.phase == Phase::Recovering || !present.contains(&uid(&stream.info));
-                stream.phase != Phase::Lost && is_away && is_same_source(&stream.info, &info)
+                let is_over = matches!(stream.phase, Phase::Failed | Phase::Lost);
+                !is_over && is_away && is_same_source(&stream.info, &info)
             });
             if is_wanted && !self.known.contains(&uid(&info)) && !is_return {
                 new.push(info);

@@ -21,6 +21,8 @@ pub enum Phase {
     Lost,
     /// Its description is of no use to a reader of the file.
     Unreadable,
+    /// A fault of this program ended its recording; what came before is in the file.
+    Failed,
 }
 
 impl Phase {
@@ -33,6 +35,7 @@ impl Phase {
             Self::Recovering => "recovering",
             Self::Lost => "lost",
             Self::Unreadable => "unreadable",
+            Self::Failed => "failed",
         }
     }
 }
@@ -81,7 +84,7 @@ impl RecordingStream {
             Phase::Connecting => Reach::Connecting,
             Phase::Recording => Reach::Connected,
             Phase::Recovering => Reach::Away,
-            Phase::Lost | Phase::Unreadable => Reach::Gone,
+            Phase::Failed | Phase::Lost | Phase::Unreadable => Reach::Gone,
         };
         let clock = ClockSeen::at(now, self.since, self.measured);
         Evidence { has_twin, clock, limits: self.limits, ..self.reading.evidence(reach, self.since) }

@@ -54,8 +54,9 @@ schwann keys archive makes the key, and age -d opens it, too. Its certificate li
 A disk that is full ends the recording with exit code 3; what was written before is whole and readable.
 
 Exit code 0 if something was recorded, every query found a stream, every sample that arrived is in the file, no
-stream was away and came back or had more gaps than allowed, and none was refused or in trouble at the end; 1 if not.
-Without --limits, no gap is allowed.")]
+stream was away or had more gaps than allowed, and none was refused or in trouble at the end; 1 if not. A sender
+without a source id cannot come back: its end is no fault, and the last lines say how long it was away. Without --limits,
+no gap is allowed.")]
 pub(crate) struct Arguments {
     /// What to record: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::harness::{Lab, Running, samples, stream};
 use crate::requests::{Request, ask};
-use crate::senders::context_of;
+use crate::senders::{Habit, Sender, context_of};
 use crate::tunnel::{at, enrol, found};
 
 /// Writes a recording of half a second with numbers, texts and a stream without samples.
@@ -158,7 +158,8 @@ fn while_a_stream_is_away_nothing_is_said_to_be_well_of_it() {
     let name = "Fake counter:1@250";
     let mut fake = lab.start(&["fake", "counter@250"]);
     fake.wait_for_line("sending");
-    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", name]);
+    // It is not required, so that nothing but its absence is amiss at the end.
+    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", name]);
     recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["rate"].as_f64().is_some()));
     drop(fake);
     let line = recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["phase"] == "recovering"));
@@ -169,11 +170,25 @@ fn while_a_stream_is_away_nothing_is_said_to_be_well_of_it() {
     };
     let away = stream(&line, name).expect("it");
     assert_eq!((&away["rate"], &away["trouble"]), (&Value::Null, &"CONNECTION LOST".into()), "{away}");
-    let (_, rest) = recorder.interrupt();
-    assert!(rest.contains("\"away_seconds\""), "{rest}");
+    let (code, rest) = recorder.interrupt();
+    assert!(code == Some(1) && rest.contains("\"away_seconds\""), "its samples are missing: {rest}");
     let (code, out, _) = lab.run(&["verify", "x.xdf"]);
     assert_eq!(code, 0, "the file is whole: {out}");
     assert!(out.contains(&format!("  {name}: NOT CONNECTED at the end; away for ")), "{out}");
+}
+
+#[test]
+fn the_end_of_a_sender_that_cannot_come_back_is_no_fault_and_is_told() {
+    let lab = Lab::new("record-gone");
+    let sender = Sender::start(&lab, Habit { source: "", ..Habit::sound("Ends", 250.0) }, None);
+    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", "type='EEG'"]);
+    recorder.wait_for(|line| samples(line, "Ends") > 100);
+    drop(sender);
+    recorder.wait_for(|line| stream(line, "Ends").is_some_and(|it| it["phase"] == "lost"));
+    let (code, rest) = recorder.interrupt();
+    let last: Value = serde_json::from_str(rest.lines().last().expect("a line")).expect("JSON");
+    let away = stream(&last, "Ends").and_then(|it| it["away_seconds"].as_f64());
+    assert!(code == Some(0) && away.is_some_and(|seconds| seconds > 0.0), "{code:?}: {last}");
 }
 
 #[test]

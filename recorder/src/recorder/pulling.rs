@@ -1,5 +1,7 @@
 //! One stream, in its thread: pulled from its sender and pushed into the file.
 
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use schwann::inlet::StreamEvent;
@@ -24,7 +26,16 @@ pub(super) struct Pulling {
 }
 
 impl Pulling {
-    pub(super) fn run(mut self) {
+    /// Records until the stream or its recording ends.
+    pub(super) fn run(self) {
+        let shared = Arc::clone(&self.shared);
+        // The panic itself was reported when it happened; without this, the stream would look as if it were still recorded.
+        if catch_unwind(AssertUnwindSafe(|| self.record())).is_err() {
+            lock(&shared.state).change(Phase::Failed);
+        }
+    }
+
+    fn record(mut self) {
         let Some((info, chunk)) = self.open().filter(|_| self.shared.note_answer()) else { return };
         let xml = String::from_utf8_lossy(&info.fullinfo()).into_owned();
         let (Some(mut chunk), Some(mut writing)) = (chunk, Writing::take(&self.current, &xml)) else {

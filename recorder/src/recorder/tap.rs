@@ -58,12 +58,7 @@ impl Tap {
     }
 
     pub(super) fn status(&self) -> RecordingStream {
-        let mut status = self.shared.status();
-        // A thread that has ended has said so, unless it panicked: then nothing of the stream is recorded any more.
-        if self.thread.is_finished() && status.phase != Phase::Unreadable {
-            status.phase = Phase::Lost;
-        }
-        status
+        self.shared.status()
     }
 }
 
@@ -123,7 +118,7 @@ impl TapState {
     }
 
     pub(super) fn away_seconds(&self, now: f64) -> f64 {
-        let is_away = matches!(self.phase, Phase::Recovering | Phase::Lost);
+        let is_away = matches!(self.phase, Phase::Failed | Phase::Lost | Phase::Recovering);
         self.away_seconds + if is_away { now - self.since } else { 0.0 }
     }
 }

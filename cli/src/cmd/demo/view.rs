@@ -187,6 +187,7 @@ fn row(stream: &RecordingStream, tally: Tally) -> Vec<Cell> {
     let reading = &stream.reading;
     let (judged, look) = match stream.phase {
         Phase::Connecting | Phase::Recording => judgement(tally),
+        Phase::Failed => ("FAULT of schwann".to_owned(), Look::Wrong),
         Phase::Unreadable => ("NOT READABLE".to_owned(), Look::Wrong),
         Phase::Recovering | Phase::Lost => ("CONNECTION LOST".to_owned(), Look::Wrong),
     };

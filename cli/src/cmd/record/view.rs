@@ -351,6 +351,7 @@ fn state(stream: &RecordingStream, verdict: Verdict) -> Cell {
         }
         (Phase::Recovering, _) => Cell::looking(Look::Warning, "AWAY, looked for"),
         (Phase::Lost, _) => Cell::looking(Look::Wrong, "GONE"),
+        (Phase::Failed, _) => Cell::looking(Look::Wrong, "NOT RECORDED any more: a fault of schwann"),
         (Phase::Unreadable, _) => Cell::looking(Look::Wrong, "NOT RECORDED: its description is invalid"),
     }
 }
