@@ -28,7 +28,8 @@ pub(crate) enum Exit {
 pub(crate) enum Problem {
     /// Says what, and to which file or stream it happened.
     Failed(String),
-    /// The reader of our output has stopped, as `head` does. Nothing to say.
+    /// The reader of our output has stopped, as `head` does. Nothing to say. A command that does more than say something goes on:
+    /// see [`told`].
     NobodyReads,
 }
 
@@ -85,6 +86,14 @@ impl From<io::Error> for Problem {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
             _ => Self::with("output", error),
         }
+    }
+}
+
+/// Lets a command go on and end with the code that its work earned, though no program reads what it says any more.
+pub(crate) fn told(said: io::Result<()>) -> Result<(), Problem> {
+    match said.map_err(Problem::from) {
+        Err(Problem::NobodyReads) => Ok(()),
+        other => other,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
@@ -71,6 +72,35 @@ fn info_shows_what_was_recorded() {
     assert_eq!(json["streams"][0]["sample_count"], 500);
     assert_eq!(json["streams"][0]["gap_count"], 1);
     assert_eq!(json["sound"], true);
+}
+
+/// Runs the program where no program reads its output; returns its exit code.
+fn unread(arguments: &[&str]) -> i32 {
+    let (reader, unread) = io::pipe().unwrap();
+    drop(reader);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_schwann"));
+    program.args(arguments).stdout(unread).status().unwrap().code().unwrap()
+}
+
+#[test]
+fn the_exit_code_is_what_the_work_earned_though_no_program_reads_the_output() {
+    let scratch = Scratch::new("unread");
+    let whole = scratch.recording();
+    let cut = scratch.0.join("cut.xdf");
+    let bytes = fs::read(&whole).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).unwrap();
+    let [whole, cut] = [&whole, &cut].map(|path| path.to_str().unwrap());
+    let absent = scratch.0.join("absent.xdf");
+    for (arguments, code) in [
+        (&["verify", whole][..], 0),
+        (&["verify", cut], 1),
+        (&["verify", "--json", cut], 1),
+        (&["verify", cut, absent.to_str().unwrap(), whole], 3),
+        (&["repair", cut], 1),
+        (&["export", cut, "--to", "csv"], 1),
+    ] {
+        assert_eq!(unread(arguments), code, "{arguments:?}");
+    }
 }
 
 /// Runs `info --quick --json`.

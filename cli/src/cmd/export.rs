@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::certify;
 use super::opening::Opening;
 use super::survey::Progress;
-use crate::exit::{Exit, Outcome, Problem};
+use crate::exit::{Exit, Outcome, Problem, told};
 use crate::stop;
 use crate::terminal::{Shown, plural, printable, short_time, thousands};
 
@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     progress.clear();
     let report = report.map_err(|error| Problem::with(arguments.file.display(), error))?;
     let certified = if is_certified { certify(arguments, &report, complaint.is_none())? } else { Exit::Good };
-    say(arguments, &report, complaint.as_deref())?;
+    told(say(arguments, &report, complaint.as_deref()))?;
     Ok(if report.left.is_empty() && complaint.is_none() { certified } else { Exit::Found })
 }
 

@@ -14,7 +14,7 @@ use schwann_xdf::IndexedRecording;
 
 use super::opening::Opening;
 use super::survey::{self, Progress};
-use crate::exit::{Exit, Outcome, Problem};
+use crate::exit::{Exit, Outcome, Problem, told};
 use crate::lab;
 use crate::stop;
 use crate::terminal::{Destination, Look, Palette, Screen, plural, printable, stopwatch, thousands};
@@ -103,10 +103,10 @@ fn player(arguments: &Arguments) -> Result<Player, Problem> {
 
 /// Plays to the end of the recording; whether that came before Ctrl-C.
 fn play_round(player: &mut Player, view: &mut View, stop: &Stop) -> Result<bool, Problem> {
-    let mut told = None;
+    let mut long_pause = None;
     while let Some(due) = player.push_until(local_clock())? {
         let pause = due - local_clock();
-        if pause > LONG_PAUSE_SECONDS && told.replace(due) != Some(due) {
+        if pause > LONG_PAUSE_SECONDS && long_pause.replace(due) != Some(due) {
             eprintln!(
                 "schwann: the next sample is due in {}: the stamps jump there, or are of different clocks; to see which: \
                  schwann verify FILE.xdf; to play a part: --from and --until",
@@ -137,18 +137,19 @@ impl View {
         Self { palette: Palette::of(screen.destination()), screen, shown: None, round: 0 }
     }
 
-    fn show(&mut self, player: &Player, elapsed: f64, what: &str) -> io::Result<()> {
+    fn show(&mut self, player: &Player, elapsed: f64, what: &str) -> Result<(), Problem> {
         let every = if self.screen.destination() == Destination::Terminal { PAINT_EVERY } else { LINE_EVERY };
         if self.shown.is_some_and(|shown| shown.elapsed() < every) {
             return Ok(());
         }
         self.shown = Some(Instant::now());
-        self.screen.paint(&self.text(player, elapsed, what))
+        // A rehearsal goes on without a reader of that.
+        told(self.screen.paint(&self.text(player, elapsed, what)))
     }
 
-    fn conclude(&mut self, player: &Player, elapsed: f64) -> io::Result<()> {
+    fn conclude(&mut self, player: &Player, elapsed: f64) -> Result<(), Problem> {
         let text = self.text(player, elapsed, "played");
-        self.screen.paint(&text)?;
+        told(self.screen.paint(&text))?;
         self.screen.keep();
         Ok(())
     }

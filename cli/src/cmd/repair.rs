@@ -12,7 +12,7 @@ use super::certify;
 use super::opening::Opening;
 use super::survey::{Progress, bytes};
 use super::verify::Examined;
-use crate::exit::{Exit, Outcome, Problem};
+use crate::exit::{Exit, Outcome, Problem, told};
 use crate::terminal::{Shown, plural, printable_path};
 
 /// Write every whole sample of a damaged recording into a new one.
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         other => Problem::with(arguments.file.display(), other),
     })?;
     let certified = certify(arguments, &output, complaint.is_none())?;
-    say_done(arguments, &output, &done)?;
+    told(say_done(arguments, &output, &done))?;
     let is_mended = done.damage_count > 0 || done.footer_count > 0 || done.replaced_text_count > 0;
     if let (Some(complaint), false) = (&complaint, is_mended) {
         eprintln!("schwann: {complaint}; {NO_VALUES}");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
-use crate::exit::{Exit, Outcome, Problem};
+use crate::exit::{Exit, Outcome, Problem, told};
 use crate::terminal::{Shown, plural, printable, printable_path};
 use certified::Certified;
 pub(super) use certified::text_of;
@@ -85,11 +85,10 @@ fn verify_one(file: &Path, arguments: &Arguments) -> Result<bool, Problem> {
         write_page(page, file, &examined.html()).map_err(|error| Problem::with(page.display(), error))?;
     }
     let mut out = io::stdout().lock();
-    if arguments.json {
-        writeln!(out, "{}", Shown(&examined.json()))?;
-    } else {
-        examined.print(&mut out)?;
-    }
+    told(match arguments.json {
+        true => writeln!(out, "{}", Shown(&examined.json())),
+        false => examined.print(&mut out),
+    })?;
     Ok(examined.is_whole)
 }
 
@@ -209,18 +208,22 @@ fn verify_other(file: &Location, as_json: bool) -> Result<Option<bool>, Problem>
         return Ok(None);
     }
     let agrees = certified.agrees();
+    told(say_other(file, &certified, as_json))?;
+    Ok(Some(agrees))
+}
+
+fn say_other(file: &Location, certified: &Certified, as_json: bool) -> io::Result<()> {
+    let agrees = certified.agrees();
     let mut out = io::stdout().lock();
     if as_json {
         let json =
             json!({"file": file.path().to_string_lossy(), "certificate": certified.json(), "sound": agrees});
-        writeln!(out, "{}", Shown(&json))?;
-    } else {
-        let verdict = if agrees { "as it is certified" } else { "NOT as it is certified" };
-        let name = printable_path(file.path());
-        writeln!(out, "{name}: {verdict}; no recording, so nothing else was looked at")?;
-        certified.print(&mut out)?;
+        return writeln!(out, "{}", Shown(&json));
     }
-    Ok(Some(agrees))
+    let verdict = if agrees { "as it is certified" } else { "NOT as it is certified" };
+    let name = printable_path(file.path());
+    writeln!(out, "{name}: {verdict}; no recording, so nothing else was looked at")?;
+    certified.print(&mut out)
 }
 
 /// Writes the page as a new file, as private as the recording.

@@ -98,6 +98,19 @@ fn samples_without_a_time_are_played_and_hold_up_none() {
 }
 
 #[test]
+fn a_recording_is_played_to_its_end_though_no_program_reads_the_output() {
+    let lab = Lab::new("play-unread");
+    write_recording(&lab.path("first.xdf"));
+    let (reader, unread) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut player = lab.schwann(&["play", "first.xdf", "--wait"]).stdout(unread).spawn().unwrap();
+    let mut recorder = recorder(&lab, &["Amplifier"]);
+    recorder.wait_for(|line| samples(line, "Amplifier") == 250);
+    recorder.interrupt();
+    assert!(player.wait().unwrap().success());
+}
+
+#[test]
 fn an_impossible_speed_is_refused() {
     let lab = Lab::new("play-impossible");
     for speed in ["0", "-1", "NaN", "1e9"] {
