@@ -34,7 +34,9 @@ A recording with an index begins at once, at any place: only what is played is r
 
 Stamps are those of the recording on the recorder's clock, moved to now. Their distances stay, also between streams.
 Source ids stay as well, so a program finds a stream as it would find the amplifier. A program that waits for the
-amplifier may take the player for it; --as gives the player another name.")]
+amplifier may take the player for it; --as gives the player another name.
+
+Exit code 0 if all that was to be played could be read, 1 if the recording is damaged: what is whole is played.")]
 pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
@@ -81,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             if is_whole {
                 player.flush()?;
             }
-            return Ok(Exit::Good);
+            return Ok(if player.damage_count() == 0 { Exit::Good } else { Exit::Found });
         }
         player.begin_again(local_clock())?;
     }
@@ -148,7 +150,11 @@ impl View {
     }
 
     fn conclude(&mut self, player: &Player, elapsed: f64) -> Result<(), Problem> {
-        let text = self.text(player, elapsed, "played");
+        let mut text = self.text(player, elapsed, "played");
+        if player.damage_count() > 0 {
+            let places = plural(player.damage_count(), "place");
+            text.push_str(&format!("the recording is DAMAGED in {places}; what is whole was played\n"));
+        }
         told(self.screen.paint(&text))?;
         self.screen.keep();
         Ok(())

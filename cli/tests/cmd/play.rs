@@ -137,6 +137,20 @@ fn a_recording_whose_index_is_damaged_is_read_through_and_played_as_well() {
     play_stretch(&lab);
 }
 
+#[test]
+fn playing_a_damaged_recording_ends_with_a_found_problem() {
+    let lab = Lab::new("play-damaged");
+    write_recording(&lab.path("first.xdf"));
+    let mut bytes = std::fs::read(lab.path("first.xdf")).unwrap();
+    // The first chunk of samples of the first stream: its content begins with the number of samples.
+    let chunk = [3, 0, 1, 0, 0, 0];
+    let at = bytes.windows(chunk.len()).position(|part| part == chunk).unwrap() + chunk.len();
+    bytes[at..at + 9].fill(0xff);
+    std::fs::write(lab.path("first.xdf"), bytes).unwrap();
+    let (code, out, err) = lab.run(&["play", "first.xdf"]);
+    assert!(code == 1 && out.contains("the recording is DAMAGED in 1 place; what is whole"), "{out}{err}");
+}
+
 /// Plays a fifth of a second, and compares what arrives.
 fn play_stretch(lab: &Lab) {
     let mut player = lab.start(&["play", "first.xdf", "--wait", "--from", "0.15", "--until", "0:0.35"]);

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schwann::Context;
@@ -28,6 +29,8 @@ pub(super) struct Player {
     began: f64,
     /// From the last sample of a round to the first of the next, in seconds on the recording's clock.
     pause: f64,
+    /// The bytes at which the recording was found to be damaged when it was opened, and in earlier rounds.
+    damaged: BTreeSet<u64>,
 }
 
 /// What a player says about one stream.
@@ -70,7 +73,8 @@ impl Player {
             .collect::<Result<Vec<_>, _>>()?;
         let (location, last) = (location.clone(), end.min(within.end));
         let pause = pause(&recording);
-        Ok(Self { location, recording, within, streams, speed, first, last, began: 0.0, pause })
+        let damaged = recording.damage().iter().map(|damage| damage.at).collect();
+        Ok(Self { location, recording, within, streams, speed, first, last, began: 0.0, pause, damaged })
     }
 
     /// Begins at the first sample; `now` in seconds on the local clock.
@@ -85,6 +89,7 @@ impl Player {
     pub(super) fn begin_again(&mut self, now: f64) -> Result<(), Problem> {
         self.last = self.streams.iter().map(|stream| stream.last).fold(f64::NEG_INFINITY, f64::max);
         for stream in &mut self.streams {
+            self.damaged.extend(stream.tape.damaged());
             stream.tape = Tape::open(&self.recording, &self.location, stream.id, &self.within)?;
         }
         let next = self.began + self.duration() + self.pause / self.speed;
@@ -117,6 +122,12 @@ impl Player {
     /// Whether every stream has so many receivers.
     pub(super) fn all_have_receivers(&self, count: usize) -> bool {
         self.streams.iter().all(|stream| stream.outlet.consumer_count() >= count)
+    }
+
+    /// In how many places the recording was found to be damaged.
+    pub(super) fn damage_count(&self) -> usize {
+        let found = self.streams.iter().flat_map(|stream| stream.tape.damaged());
+        self.damaged.iter().chain(found).collect::<BTreeSet<_>>().len()
     }
 
     /// How long a round takes, in seconds.

@@ -1,6 +1,7 @@
 //! Reads one stream of a recording in its order, a little ahead of what is played.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -25,6 +26,8 @@ pub(super) struct Tape {
     until: f64,
     /// Whether damage is new to the person: an index that was found by reading has told of it.
     tells_damage: bool,
+    /// The bytes at which the recording was found to be damaged.
+    damaged: BTreeSet<u64>,
 }
 
 /// Samples that were read.
@@ -62,7 +65,8 @@ impl Tape {
         }
         let samples = Samples { stamps: Vec::new(), dues: Vec::new(), values: Values::Int8(Vec::new()) };
         let tells_damage = !recording.was_scanned();
-        Ok(Self { path, pieces, samples, played: 0, until: within.end, tells_damage })
+        let (played, until, damaged) = (0, within.end, BTreeSet::new());
+        Ok(Self { path, pieces, samples, played, until, tells_damage, damaged })
     }
 
     /// When the next sample is due, in seconds on the recorder's clock; infinity after the last.
@@ -76,12 +80,22 @@ impl Tape {
             match self.pieces.recv() {
                 Err(_) => return Ok(f64::INFINITY),
                 Ok(piece) => match piece? {
-                    Piece::Damage(damage) if self.tells_damage => tell(&self.path, &damage),
-                    Piece::Damage(_) => {}
+                    Piece::Damage(damage) => self.note(&damage),
                     Piece::Samples(samples) => (self.samples, self.played) = (samples, 0),
                 },
             }
         }
+    }
+
+    fn note(&mut self, damage: &Damage) {
+        if self.damaged.insert(damage.at) && self.tells_damage {
+            tell(&self.path, damage);
+        }
+    }
+
+    /// The bytes at which the recording was found to be damaged so far.
+    pub(super) fn damaged(&self) -> &BTreeSet<u64> {
+        &self.damaged
     }
 
     /// What is read, and which of it is due by `now` in the stretch; at most so many.
