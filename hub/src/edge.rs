@@ -3,6 +3,7 @@
 //! All of it happens in one thread, which waits only for samples. Neither the hub nor the disk's sync holds it up.
 
 mod begin;
+mod handed;
 mod hear;
 mod keep;
 mod members;
@@ -18,7 +19,7 @@ use std::time::Instant;
 
 use schwann::{Error, Inlet};
 use schwann_recorder::Stop;
-use schwann_relay::{Outflow, Ranges, Run, RunId};
+use schwann_relay::{HandedOver, Outflow, Ranges, Run, RunId};
 
 pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
@@ -41,6 +42,7 @@ pub struct Edge {
     journal: Journal,
     /// By run, as in the journal: the present one last.
     outflows: Vec<(RunId, Outflow)>,
+    handed_over: HandedOver,
     members: Members,
     link: Link,
     is_connected: bool,
@@ -121,6 +123,8 @@ impl Edge {
 
     /// The status stays as long as something waits: it tells of the journal.
     fn part(&self) {
+        // What an earlier one lacks is only sent again.
+        let _ = self.write_handed_over();
         if !self.is_waiting() {
             told::remove(self.journal.folder());
         }
@@ -179,6 +183,8 @@ impl Edge {
         }
         if is_time(&mut self.times.aged, AGE_EVERY) {
             self.let_old_go();
+            // What an earlier one lacks is only sent again.
+            let _ = self.write_handed_over();
         }
         if self.live.is_some() && is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
             self.announce();
@@ -229,6 +235,12 @@ impl Edge {
     /// Whether the hub still has to take something, as far as it is there at all.
     fn is_waiting(&self) -> bool {
         !self.words.are_said() || self.outflows.iter().any(|(_, outflow)| outflow.waiting() > 0)
+    }
+
+    /// Writes down what the hub has, for the next edge of this journal; says whether the disk took it.
+    fn write_handed_over(&self) -> bool {
+        self.journal.is_there()
+            && handed::write(self.journal.folder(), &self.settings.hub.to_string(), &self.handed_over)
     }
 
     fn tell(&self, what: String) {

@@ -216,8 +216,8 @@ impl Far {
             Event::Answered(question) => self.questions.answered(&question),
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
-            Event::Last(Some((block, came))) => self.newest(&block, came, news),
-            Event::Acknowledged(ticket) => _ = self.on_way.remove(&ticket),
+            Event::Last(Some(last)) => self.newest(&last.message, last.came, news),
+            Event::Acknowledged(ticket, _) => _ = self.on_way.remove(&ticket),
             Event::Refused(ticket, _) => {
                 self.on_way.remove(&ticket).into_iter().for_each(|said| self.say_again(said));
             }

@@ -56,22 +56,32 @@ pub(crate) enum Since {
 /// What happened at the hub.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The hub says that it keeps the message with this ticket; it proves nothing.
-    Acknowledged(u64),
+    /// The hub says that it keeps the message with this ticket, and at which place of its log; it proves nothing.
+    Acknowledged(u64, u64),
     /// All messages of this [`Command::History`] have come.
     Answered(Command),
     /// A connection stands.
     Connected,
     /// A connection is gone, or did not come about.
     Disconnected(Problem),
-    /// The answer to [`Command::Last`], and when the hub says it came, in seconds since 1970.
-    Last(Option<(Vec<u8>, i64)>),
+    /// The answer to [`Command::Last`].
+    Last(Option<Last>),
     /// A message on a subscribed subject, or of the past, and when it came, in seconds on the local clock.
     Message(Vec<u8>, f64),
     /// The hub does not keep the message with this ticket, or did not answer.
     Refused(u64, Problem),
     /// The hub did not answer this question.
     Unanswered(Command, Problem),
+}
+
+/// The last message on a subject.
+#[derive(Debug)]
+pub(crate) struct Last {
+    pub(crate) message: Vec<u8>,
+    /// When the hub says it came, in seconds since 1970.
+    pub(crate) came: i64,
+    /// Its place in the hub's log. Places rise.
+    pub(crate) place: u64,
 }
 
 impl Link {

@@ -12,6 +12,7 @@
 //!
 //! * [`Run`] seals samples into [`Block`]s, once for any number of members, and wraps its keys for them.
 //! * [`Outflow`] decides which block of the journal the edge publishes next, and when one may go.
+//! * [`HandedOver`] knows which blocks the hub has acknowledged, and doubts those that its last block does not speak for.
 //! * [`Follower`] takes what comes from the hub in any order: it opens blocks, links them to a chain, and knows the holes.
 //!
 //! Everything here is a state machine over bytes: no socket, no clock, no file, no thread. Time and randomness are arguments.
@@ -41,6 +42,7 @@ mod block;
 mod chain;
 mod clock;
 mod follower;
+mod handed;
 mod key;
 #[cfg(test)]
 #[path = "../tests/common/lab.rs"]
@@ -61,6 +63,7 @@ pub use block::{Block, BlockKind, Hash, MAX_CONTENT};
 pub use chain::{BlockPlace, Chain, LinkError, MAX_HOLES};
 pub use clock::{Backlog, ClockAnswer, ClockMessage, ProbeId};
 pub use follower::{End, Follower, Mark, Report, Taken};
+pub use handed::{AtHub, HandedOver};
 pub use member::{MemberKeyId, WRAPPING_LIFETIME, WrappingKey, WrappingPublic};
 pub use names::{RunId, StreamId, Subject};
 pub use note::{MAX_RANGES, Note, NoteKind};

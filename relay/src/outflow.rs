@@ -68,20 +68,19 @@ impl Outflow {
         self.appended = self.appended.saturating_add(1);
     }
 
-    /// A connection to the hub stands. `last` is the hub's last block of this run, if it equals the journal's byte for byte.
-    pub fn connected(&mut self, last: Option<u64>) {
+    /// A connection to the hub stands. `handed_over` is what the hub has of this run; all else that the journal holds is due.
+    pub fn connected(&mut self, handed_over: &Ranges) {
         self.connected = true;
         self.unacknowledged = Ranges::default();
-        let resume = last.and_then(|last| last.checked_add(1)).unwrap_or(0).min(self.appended);
         self.live = self.appended;
-        self.backlog = Ranges::default();
-        if let Some(last) = self.appended.checked_sub(1).filter(|last| resume <= *last) {
-            self.backlog = self.within(Range { first: resume, last });
-        }
-        // Live viewers see the present at once; what is older fills in behind it.
-        if let Some(newest) = self.backlog.highest() {
-            self.backlog.remove(Range::one(newest));
-            self.live = newest;
+        self.backlog = self.held.clone();
+        handed_over.as_slice().iter().for_each(|range| self.backlog.remove(*range));
+        // Live viewers see the present at once; what is older fills in behind it. The newest goes in any case: where it is
+        // missing, no member knows how far the run came.
+        let newest = self.newest();
+        if self.held.contains(newest.last) {
+            self.backlog.remove(newest);
+            self.live = newest.last;
         }
     }
 

@@ -14,7 +14,8 @@ fn an_edge_whose_calendar_is_set_back_answers_a_hole_request() {
     let message = Note::encode(ask, names, &[Range { first: 0, last: 9 }], 0, &fixture.recorder.credentials);
     let note = Note::parse(&message, &fixture.lab, NOW, &fixture.lists[0]).expect("a member's request");
     let mut outflow = Outflow::new(Ranges::from_iter([Range { first: 0, last: 9 }]), Vec::new());
-    outflow.connected(Some(9));
+    outflow.connected(&Ranges::from_iter([Range { first: 0, last: 9 }]));
+    assert_eq!(outflow.next_block(), Some(9), "the newest goes in any case");
     let mut answered_at = |now_ms: u64| {
         assert_eq!(outflow.hole_request(&note, now_ms), Ranges::default(), "nothing was dropped");
         core::iter::from_fn(|| outflow.next_block()).count()

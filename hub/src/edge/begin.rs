@@ -18,7 +18,7 @@ use super::members::Members;
 use super::status::EdgeStatus;
 use super::told::Remainder;
 use super::words::Words;
-use super::{Edge, Live, Times};
+use super::{Edge, Live, Times, handed};
 use crate::access::Access;
 use crate::address::Address;
 use crate::history::History;
@@ -104,6 +104,8 @@ impl Edge {
     ) -> Result<Self, BeginError> {
         let outflow = |held| Outflow::new(held, settings.recorders.clone());
         let outflows = journal.runs().iter().map(|kept| (kept.run, outflow(kept.held()))).collect();
+        let runs = journal.runs().iter().map(|kept| kept.run);
+        let handed_over = handed::read(journal.folder(), &settings.hub.to_string(), runs);
         status.damaged(journal.damaged());
         let heard = subjects(access.lab_id(), journal.stream());
         let link = Link::open(&settings.hub, access, heard).map_err(BeginError::Thread)?;
@@ -115,6 +117,7 @@ impl Edge {
             status: Arc::new(Mutex::new(status)),
             journal,
             outflows,
+            handed_over,
             members: Members::default(),
             link,
             is_connected: false,

@@ -6,12 +6,13 @@ use std::time::Instant;
 use schwann::local_clock;
 use schwann::security::refused_from_hub;
 use schwann_relay::{
-    Block, ClockAnswer, ClockMessage, Note, NoteKind, Outflow, Range, Refused, RunId, Subject, WrappingPublic,
+    AtHub, Block, ClockAnswer, ClockMessage, Note, NoteKind, Outflow, Range, Refused, RunId, Subject,
+    WrappingPublic,
 };
 
-use super::{Edge, lock, words};
+use super::{Edge, handed, lock, words};
 use crate::access::now_ms;
-use crate::link::{Command, EVENTS_AT_ONCE, Event, Problem, Since};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Last, Problem, Since};
 use crate::wall;
 
 impl Edge {
@@ -24,8 +25,8 @@ impl Edge {
                 Event::Disconnected(problem) => self.disconnected(problem),
                 // What an earlier connection was asked says nothing of this one.
                 Event::Last(_) if !self.is_connected => {}
-                Event::Last(last) => self.resume(last.as_ref().map(|(block, _)| block.as_slice())),
-                Event::Acknowledged(ticket) => self.acknowledged(ticket),
+                Event::Last(last) => self.resume(last.as_ref()),
+                Event::Acknowledged(ticket, place) => self.acknowledged(ticket, place),
                 Event::Refused(ticket, problem) => self.take_back(ticket, problem),
                 Event::Answered(question) => self.questions.answered(&question),
                 Event::Unanswered(question, problem) => {
@@ -46,11 +47,12 @@ impl Edge {
         lock(&self.status).disconnected(problem);
     }
 
-    /// The hub keeps the word or the block with this ticket.
-    fn acknowledged(&mut self, ticket: u64) {
+    /// The hub keeps the word or the block with this ticket, at this place of its log.
+    fn acknowledged(&mut self, ticket: u64, place: u64) {
         self.words.acknowledged(ticket);
-        if let Some((outflow, number)) = self.outflow_of(ticket) {
+        if let Some((run, outflow, number)) = self.outflow_of(ticket) {
             outflow.acknowledged(number);
+            self.handed_over.acknowledged(AtHub { run, number, place });
             lock(&self.status).acknowledged();
         }
     }
@@ -58,7 +60,7 @@ impl Edge {
     /// The hub did not keep the word or the block with this ticket.
     fn take_back(&mut self, ticket: u64, problem: Problem) {
         self.refused |= self.words.refused(ticket);
-        if let Some((outflow, number)) = self.outflow_of(ticket) {
+        if let Some((_, outflow, number)) = self.outflow_of(ticket) {
             outflow.refused(number);
             self.refused = true;
         }
@@ -83,21 +85,21 @@ impl Edge {
         ]);
     }
 
-    /// Goes on behind the hub's last block, if it is ours byte for byte (relay §8.3). Runs before that block's were handed over
-    /// before it; what is missing of them, members ask for.
-    fn resume(&mut self, last: Option<&[u8]>) {
-        let last = last.and_then(|bytes| Block::parse(bytes).ok()).filter(|block| {
+    /// Goes on with what the hub has not acknowledged. Its last block, if that is ours byte for byte, shows whether it still has
+    /// the others (relay §8.3).
+    fn resume(&mut self, last: Option<&Last>) {
+        let last = last.and_then(|last| Some((Block::parse(&last.message).ok()?, last.place)));
+        let last = last.filter(|(block, _)| {
             self.journal.block(block.run(), block.number()).as_deref() == Some(block.as_bytes())
         });
-        let at =
-            last.as_ref().and_then(|block| self.outflows.iter().position(|(run, _)| *run == block.run()));
-        for (number, (_, outflow)) in self.outflows.iter_mut().enumerate() {
-            let handed_over = match at {
-                Some(at) if number < at => Some(u64::MAX - 1),
-                Some(at) if number == at => last.as_ref().map(Block::number),
-                _ => None,
-            };
-            outflow.connected(handed_over);
+        let last = last.map(|(block, place)| AtHub { run: block.run(), number: block.number(), place });
+        self.handed_over.connected(last);
+        // Before anything is published: the hub may have lost what was written down before.
+        if !self.write_handed_over() {
+            handed::remove(self.journal.folder());
+        }
+        for (run, outflow) in &mut self.outflows {
+            outflow.connected(&self.handed_over.of(*run));
         }
     }
 
@@ -138,6 +140,7 @@ impl Edge {
                 outflow.refused(number);
                 return false;
             }
+            self.handed_over.published(run, number);
             self.tickets.insert(self.next_ticket, (run, number));
         }
         true
@@ -297,10 +300,10 @@ impl Edge {
         }
     }
 
-    fn outflow_of(&mut self, ticket: u64) -> Option<(&mut Outflow, u64)> {
+    fn outflow_of(&mut self, ticket: u64) -> Option<(RunId, &mut Outflow, u64)> {
         let (run, number): (RunId, u64) = self.tickets.remove(&ticket)?;
         let (_, outflow) = self.outflows.iter_mut().find(|(one, _)| *one == run)?;
-        Some((outflow, number))
+        Some((run, outflow, number))
     }
 
     fn refuse(&self, what: &str, why: &dyn core::fmt::Display) {

@@ -21,8 +21,9 @@ impl Edge {
         self.journal.begin(run.id()).map_err(BeginError::Journal)?;
         let mut outflow = Outflow::new(Ranges::default(), self.settings.recorders.clone());
         if self.outflows.last().is_some_and(|(_, earlier)| earlier.is_connected()) {
-            outflow.connected(None);
+            outflow.connected(&Ranges::default());
         }
+        self.handed_over.begin(run.id());
         self.outflows.push((run.id(), outflow));
         Ok(run)
     }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::sleep;
 
 use super::problem::Problem;
-use super::{Command, Event, Since, Tell, pinned};
+use super::{Command, Event, Last, Since, Tell, pinned};
 use crate::access::{Access, now};
 use crate::address::Address;
 use crate::server::is_new_enough;
@@ -198,19 +198,19 @@ impl Session {
         let (tell, gone, lost) = (tell.clone(), Arc::clone(&self.gone), Arc::clone(&self.lost));
         tokio::spawn(async move {
             let outcome = match sent {
-                Ok(acknowledgement) => acknowledgement.await.map(drop),
+                Ok(acknowledgement) => acknowledgement.await.map(|kept| kept.sequence),
                 Err(error) => Err(error),
             };
-            let refused = outcome.err().map(|error| {
+            let kept = outcome.map_err(|error| {
                 if error.kind() == PublishErrorKind::StreamNotFound {
                     gone.store(true, Ordering::Release);
                     lost.notify_one();
                 }
                 refusal(&error)
             });
-            match (ticket, refused) {
-                (Some(ticket), None) => tell.tell(Event::Acknowledged(ticket)).await,
-                (Some(ticket), Some(problem)) => tell.tell(Event::Refused(ticket, problem)).await,
+            match (ticket, kept) {
+                (Some(ticket), Ok(place)) => tell.tell(Event::Acknowledged(ticket, place)).await,
+                (Some(ticket), Err(problem)) => tell.tell(Event::Refused(ticket, problem)).await,
                 (None, _) => {}
             }
         });
@@ -229,14 +229,14 @@ fn unanswered(question: Command, error: &(dyn core::error::Error + 'static)) -> 
 
 /// The last message on a subject; nothing if the hub says that there is none. An edge publishes its whole journal then, so
 /// silence must not look like it.
-async fn last(
-    context: &Context,
-    log: String,
-    subject: &str,
-) -> Result<Option<(Vec<u8>, i64)>, async_nats::Error> {
+async fn last(context: &Context, log: String, subject: &str) -> Result<Option<Last>, async_nats::Error> {
     let log = context.get_stream(log).await?;
     match log.get_last_raw_message_by_subject(subject).await {
-        Ok(message) => Ok(Some((message.payload.to_vec(), message.time.unix_timestamp()))),
+        Ok(message) => Ok(Some(Last {
+            message: message.payload.to_vec(),
+            came: message.time.unix_timestamp(),
+            place: message.sequence,
+        })),
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
         Err(error) => Err(error.into()),
     }

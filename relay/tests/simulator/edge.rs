@@ -1,13 +1,15 @@
 //! The edge: seals, keeps a journal, publishes, and answers members.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use schwann_relay::{
-    Before, Block, BlockPlace, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Start, StreamId,
+    AtHub, Before, BlockPlace, HandedOver, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Start,
+    StreamId,
 };
 use schwann_session::UnixSeconds;
 
 use crate::{
+    connection::connect,
     disk::Disk,
     hub::Hub,
     lab::{Fixture, Seeded},
@@ -34,6 +36,10 @@ pub struct Edge {
     stream: StreamId,
     pub journal: Disk<Line>,
     process: Option<Process>,
+    /// What was written down of what the hub has; it may be old.
+    handed: HandedOver,
+    /// What the hub ever acknowledged.
+    acknowledged: BTreeSet<(RunId, u64)>,
     /// Whether the guest is a member, too: its key costs as much as all else.
     has_guest: bool,
     bug: Option<Bug>,
@@ -43,13 +49,14 @@ pub struct Edge {
     pub torn: u64,
 }
 
-struct Process {
-    run: Run,
+pub struct Process {
+    pub run: Run,
     /// What the disk did not take yet, in order.
     unkept: VecDeque<Line>,
-    outflows: BTreeMap<RunId, Outflow>,
+    pub outflows: BTreeMap<RunId, Outflow>,
+    pub handed: HandedOver,
     entropy: Seeded,
-    connected: bool,
+    pub connected: bool,
     read: usize,
     ended: bool,
 }
@@ -60,6 +67,8 @@ impl Edge {
             stream,
             journal: Disk::default(),
             process: None,
+            handed: HandedOver::default(),
+            acknowledged: BTreeSet::new(),
             has_guest,
             bug,
             restarts: 0,
@@ -80,11 +89,14 @@ impl Edge {
         self.journal.open(self.bug != Some(Bug::TornLineIsRead));
         let mut outflows = BTreeMap::new();
         let mut before = Before::NONE;
+        let mut known = Vec::new();
         for (run, held, last) in self.journaled() {
             let blocks = last.map_or(0, |place| place.number + 1);
             before = Before { run, blocks, hash: last.map_or([0; 32], |place| place.hash) };
             outflows.insert(run, Outflow::new(held, Vec::new()));
+            known.push((run, self.handed.of(run)));
         }
+        let mut handed = HandedOver::new(known, self.handed.place());
         let fixture = Fixture::the();
         let start =
             Start { lab: fixture.lab_id(), stream: self.stream, description: b"<info/>".to_vec(), before };
@@ -92,8 +104,9 @@ impl Edge {
             Run::begin(start, &mut now.moment(&mut entropy, self.bug)).map_err(|fault| fault.to_string())?;
         oracle.begun(run.id())?;
         outflows.insert(run.id(), Outflow::new(Ranges::default(), Vec::new()));
+        handed.begin(run.id());
         let (unkept, connected, read, ended) = (VecDeque::new(), false, 0, false);
-        self.process = Some(Process { run, unkept, outflows, entropy, connected, read, ended });
+        self.process = Some(Process { run, unkept, outflows, handed, entropy, connected, read, ended });
         self.keep_epoch(now, oracle)
     }
 
@@ -220,8 +233,11 @@ impl Edge {
                 left -= 1;
                 let Some(block) = block_of(&self.journal, *run, number) else { continue };
                 oracle.published(*run, number);
-                if hub.publish(block.to_vec(), chance) {
+                process.handed.published(*run, number);
+                if let Some(place) = hub.publish(block.to_vec(), chance) {
                     outflow.acknowledged(number);
+                    process.handed.acknowledged(AtHub { run: *run, number, place });
+                    self.acknowledged.insert((*run, number));
                     if self.bug == Some(Bug::AcknowledgedIsDelivered) && !hub.honest {
                         self.journal.remove(
                             |line| matches!(line, Line::Block(r, p, _) if r == run && p.number == number),
@@ -232,6 +248,22 @@ impl Edge {
                 }
             }
         }
+        if chance.once_in(4) {
+            self.handed = process.handed.clone();
+        }
+    }
+
+    /// What the edge no longer counts as waiting was acknowledged at some time, or lies at the hub.
+    pub fn check_handed_over(&self, hub: &Hub) -> Result<(), String> {
+        let Some(process) = &self.process else { return Ok(()) };
+        for line in self.journal.lines() {
+            let Line::Block(run, BlockPlace { number, .. }, bytes) = line else { continue };
+            let is_waiting = process.outflows.get(run).is_none_or(|outflow| outflow.waiting() > 0);
+            if !is_waiting && !self.acknowledged.contains(&(*run, *number)) && !hub.has(bytes) {
+                return Err(format!("block {number} counts as handed over, and never was"));
+            }
+        }
+        Ok(())
     }
 
     /// Reads what members say.
@@ -332,37 +364,7 @@ impl Edge {
 /// So many lines wait for a disk at most: then no more is sealed.
 const MOST_UNKEPT: usize = 6;
 
-/// Says what every member must know, and finds out where the hub is.
-fn connect(
-    process: &mut Process,
-    journal: &Disk<Line>,
-    bug: Option<Bug>,
-    hub: &mut Hub,
-    chance: &mut Seeded,
-) {
-    process.connected = true;
-    let present = process.run.id();
-    for line in journal.lines() {
-        let message = match line {
-            Line::Announcement(..) if bug == Some(Bug::AnnouncedOnce) && chance.below(4) > 0 => continue,
-            Line::Keys(run, _) if bug == Some(Bug::KeysNotKept) && *run != present => continue,
-            Line::Announcement(_, message) | Line::Keys(_, message) => message.clone(),
-            Line::Block(..) => continue,
-        };
-        hub.publish(message, chance);
-    }
-    let last = hub.last(b"SRB\x01").and_then(|message| Block::parse(message).ok());
-    for (run, outflow) in &mut process.outflows {
-        let claimed = last.as_ref().filter(|block| block.run() == *run);
-        let same = |block: &&Block<'_>| {
-            bug == Some(Bug::TrustedResume)
-                || block_of(journal, *run, block.number()) == Some(block.as_bytes())
-        };
-        outflow.connected(claimed.filter(same).map(Block::number));
-    }
-}
-
-fn block_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<&[u8]> {
+pub fn block_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<&[u8]> {
     journal.lines().iter().find_map(|line| match line {
         Line::Block(of, place, bytes) if (*of, place.number) == (run, number) => Some(bytes.as_slice()),
         _ => None,

@@ -12,16 +12,17 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Takes a message; tells whether it says that it has it. It may lie both ways.
-    pub fn publish(&mut self, message: Vec<u8>, chance: &mut Seeded) -> bool {
+    /// Takes a message; returns the place in its log where it says that it has it. It may lie in every way.
+    pub fn publish(&mut self, message: Vec<u8>, chance: &mut Seeded) -> Option<u64> {
         self.past.push(message.clone());
+        let place = self.log.len() as u64 + 1;
         if self.honest {
             self.log.push(message);
-            return true;
+            return Some(place);
         }
         match chance.below(12) {
-            0 => return true,
-            1 => return false,
+            0 => return Some(place),
+            1 => return None,
             2 => self.log.extend([message.clone(), message]),
             3 => {
                 let place = chance.below(self.log.len() + 1);
@@ -30,7 +31,7 @@ impl Hub {
             4 => self.log.push(flipped(message, chance)),
             _ => self.log.push(message),
         }
-        true
+        Some(place)
     }
 
     /// What it does of its own accord.
@@ -67,9 +68,15 @@ impl Hub {
         }
     }
 
-    /// The newest message that begins with `magic`.
-    pub fn last(&self, magic: &[u8; 4]) -> Option<&[u8]> {
-        self.log.iter().rev().find(|message| message.starts_with(magic)).map(Vec::as_slice)
+    /// Whether it has this message.
+    pub fn has(&self, message: &[u8]) -> bool {
+        self.log.iter().any(|one| one == message)
+    }
+
+    /// The newest message that begins with `magic`, and its place.
+    pub fn last(&self, magic: &[u8; 4]) -> Option<(&[u8], u64)> {
+        let (at, message) = self.log.iter().enumerate().rfind(|(_, message)| message.starts_with(magic))?;
+        Some((message, at as u64 + 1))
     }
 }
 

@@ -10,6 +10,7 @@
 
 #![allow(unreachable_pub, reason = "the modules of a test are its own")]
 
+mod connection;
 mod disk;
 mod edge;
 mod hub;

@@ -21,6 +21,7 @@ pub enum Bug {
     FullDiskIsIgnored,
     FullRecordingGoesOn,
     KeysNotKept,
+    LastCountsForAllBefore,
     PublishedBeforeJournal,
     ReceiptBeforeSync,
     ReceiptOverHoles,
@@ -32,7 +33,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::AcknowledgedIsDelivered,
         Self::AnnouncedOnce,
         Self::FalseLoss,
@@ -41,6 +42,7 @@ impl Bug {
         Self::FullDiskIsIgnored,
         Self::FullRecordingGoesOn,
         Self::KeysNotKept,
+        Self::LastCountsForAllBefore,
         Self::PublishedBeforeJournal,
         Self::ReceiptBeforeSync,
         Self::ReceiptOverHoles,
@@ -225,6 +227,7 @@ impl World {
                 self.recorder.reread();
             }
             self.edge.publish(usize::MAX, &mut self.hub, &mut self.chance, &mut self.oracle);
+            self.edge.check_handed_over(&self.hub)?;
             self.record()?;
             // Keys may lie behind the blocks that need them.
             self.recorder.reread();
