@@ -103,6 +103,37 @@ fn the_exit_code_is_what_the_work_earned_though_no_program_reads_the_output() {
     }
 }
 
+/// Writes a recording of one stream with these stamps, and returns the page on it.
+fn page_on(scratch: &Scratch, nominal_rate: u32, stamps: &[f64]) -> String {
+    let path = scratch.0.join(format!("{nominal_rate}-{}.xdf", stamps.len()));
+    let writer = Writer::create(&path, Options::default()).unwrap();
+    let stream = writer
+        .add_stream(&format!(
+            "<?xml version=\"1.0\"?><info><name>A</name><type>EEG</type><channel_count>1</channel_count>\
+             <nominal_srate>{nominal_rate}</nominal_srate><channel_format>int8</channel_format></info>"
+        ))
+        .unwrap();
+    stream.push(stamps, &vec![0_i8; stamps.len()]).unwrap();
+    writer.finish().unwrap();
+    let page = path.with_extension("html");
+    let (code, out, _) = schwann(&["verify", path.to_str().unwrap(), "--html", page.to_str().unwrap()]);
+    assert_eq!(code, 0, "{out}");
+    fs::read_to_string(page).unwrap()
+}
+
+#[test]
+fn a_page_is_not_green_for_a_stream_in_which_nothing_was_judged() {
+    let scratch = Scratch::new("unjudged");
+    for (rate, stamps, said) in [
+        (0, &[][..], "It has no sample, so nothing was judged."),
+        (0, &[5.0], "too little was recorded or measured: time-base, drift, no-clock-offsets."),
+        (100, &[5.0], "too little was recorded or measured: gaps, rate, jitter, "),
+    ] {
+        let page = page_on(&scratch, rate, stamps);
+        assert!(page.contains("<p class=\"note\">No problems found.") && page.contains(said), "{page}");
+    }
+}
+
 /// Runs `info --quick --json`.
 fn quick(path: &Path) -> serde_json::Value {
     let (code, out, errors) = schwann(&["info", "--quick", "--json", path.to_str().unwrap()]);

@@ -100,5 +100,5 @@ pub use time_service::TimeService;
 pub use timing::{Pace, StampCourse, Steps};
 pub use verdict::{
     ClockSeen, Evidence, Finding, Limits, Mark, ProfileError, Reach, TimeBase, Trouble, Verdict, findings,
-    findings_by, has_changed, judge, judge_stamps, troubles, twins,
+    findings_by, has_changed, judge, judge_stamps, troubles, twins, unjudged,
 };

@@ -14,7 +14,7 @@ use core::fmt;
 pub use base::TimeBase;
 pub use finding::Finding;
 pub use limits::{Limits, ProfileError};
-pub use recorded::{findings, findings_by};
+pub use recorded::{findings, findings_by, unjudged};
 use schwann::StreamInfo;
 use schwann_xdf::{Drift, is_time};
 pub use trouble::{Mark, Trouble};

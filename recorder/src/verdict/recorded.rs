@@ -24,6 +24,28 @@ pub fn findings_by(survey: &Survey, limits: &Limits) -> Vec<Vec<Finding>> {
     survey.streams.iter().map(|stream| of_stream(stream, is_twin(stream), limits)).collect()
 }
 
+/// The rules that had nothing to judge by, as the words of their findings: the stream has too few samples, or its clock was not
+/// measured. That they found nothing says nothing.
+pub fn unjudged(stream: &StreamSurvey) -> Vec<&'static str> {
+    let timing = &stream.timing;
+    let is_regular = stream.header.nominal_rate > 0.0;
+    let was_measured = stream.clock.offset_count > 0;
+    let has_drift =
+        timing.stamp_drift.is_some() || timing.segments.iter().any(|segment| segment.drift.is_some());
+    [
+        ("gaps", is_regular && stream.sample_count < 2),
+        ("rate", is_regular && !timing.segments.iter().any(has_rate)),
+        ("jitter", is_regular && timing.jitter.quantile(0.5).is_none()),
+        ("stopped", is_regular && !was_measured),
+        ("time-base", !was_measured),
+        ("drift", !has_drift),
+        ("no-clock-offsets", !was_measured),
+    ]
+    .into_iter()
+    .filter_map(|(word, is_unjudged)| is_unjudged.then_some(word))
+    .collect()
+}
+
 fn of_stream(stream: &StreamSurvey, has_twin: bool, limits: &Limits) -> Vec<Finding> {
     let twin = has_twin.then_some(Finding::Twin);
     if stream.sample_count == 0 {
@@ -167,13 +189,18 @@ fn drift(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {
 fn rate(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {
     let nominal = stream.header.nominal_rate;
     let off = |measured: f64| (measured / nominal - 1.0).abs();
-    let long_enough = |segment: &&ClockSegment| segment.seconds >= RATE_SECONDS && segment.rate > 0.0;
-    let of_segments = stream.timing.segments.iter().filter(long_enough).map(|segment| segment.rate);
+    let of_segments =
+        stream.timing.segments.iter().filter(|segment| has_rate(segment)).map(|segment| segment.rate);
     let measured = of_segments.max_by(|one, other| off(*one).total_cmp(&off(*other)))?;
     // A block more or less, if samples come by the block.
     let uncertainty = stream.timing.block_seconds / stream.duration.as_secs_f64().max(1.0);
     (nominal > 0.0 && off(measured) > limits.rate_percent / 100.0 + uncertainty)
         .then_some(Finding::Rate { measured, nominal })
+}
+
+/// Whether a stretch is long enough for a rate.
+fn has_rate(segment: &ClockSegment) -> bool {
+    segment.seconds >= RATE_SECONDS && segment.rate > 0.0
 }
 
 fn jitter(stream: &StreamSurvey, limits: &Limits) -> Option<Finding> {

@@ -104,7 +104,7 @@ impl Examined<'_> {
             Certified::Worthless(_) => checked.push("The certificate was read, and is not accepted."),
             Certified::None => not.push(NO_CERTIFICATE.to_owned()),
         }
-        checked.push("Stamps and clock offsets of every stream were judged by the limits that are shown with each finding.");
+        checked.push("Stamps and clock offsets of every stream, as far as there are any, were judged by the limits that are shown with each finding.");
         put_list(out, "Checked", checked.into_iter().map(str::to_owned));
         put_list(out, "Not checked", not.into_iter());
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use schwann_xdf::{Reader, Survey};
 
-use super::{Finding, findings, findings_by};
+use super::{Finding, findings, findings_by, unjudged};
 use crate::verdict::Limits;
 
 /// How a stream is made. Times are of the sender's true clock, in seconds.
@@ -280,6 +280,26 @@ fn a_sound_recording_is_not_accused() {
     ];
     for (what, tapes) in sound {
         assert_eq!(words(&tapes), [""; 0], "{what}");
+    }
+}
+
+#[test]
+fn what_had_nothing_to_judge_by_is_named() {
+    let once = |nominal| kept(nominal, |at| at == 1000.0);
+    let unmeasured = |tape: Tape| Tape { offset: Box::new(|_| None), ..tape };
+    let cases: [(Tape, &[&str]); 5] = [
+        (tape(100.0), &[]),
+        (once(100.0), &["gaps", "rate", "jitter"]),
+        (unmeasured(tape(100.0)), &["stopped", "time-base", "drift", "no-clock-offsets"]),
+        (unmeasured(once(0.0)), &["time-base", "drift", "no-clock-offsets"]),
+        (
+            Tape { to: 1000.5, ..unmeasured(tape(100.0)) },
+            &["rate", "stopped", "time-base", "drift", "no-clock-offsets"],
+        ),
+    ];
+    for (tape, words) in cases {
+        let survey = survey(&[tape]);
+        assert_eq!(unjudged(&survey.streams[0]), words);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use schwann_recorder::{Finding, Limits};
+use schwann_recorder::{Finding, Limits, unjudged};
 use schwann_xdf::{ClockMap, ClockOffset, StreamSurvey};
 
 use super::draw::{curve, histogram};
@@ -23,15 +23,31 @@ pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], li
     out.push_str("</section>\n");
 }
 
+/// What was found. Green is a stream in which every rule had something to judge by.
 fn put_findings(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
     let complaints = survey::complaints(stream);
+    let unjudged: Vec<_> = unjudged(stream).into_iter().filter(|word| !has(found, word)).collect();
     if found.is_empty() && complaints.is_empty() {
-        out.push_str("<p class=\"good\">No problems found.</p>\n");
-        return;
+        let class = if unjudged.is_empty() { "good" } else { "note" };
+        let _ = writeln!(out, "<p class=\"{class}\">No problems found.</p>");
+    } else {
+        put_list_of(out, &complaints, found, limits);
     }
+    if stream.sample_count == 0 {
+        out.push_str("<p class=\"note\">It has no sample, so nothing was judged.</p>\n");
+    } else if !unjudged.is_empty() {
+        let words = unjudged.join(", ");
+        let _ = writeln!(
+            out,
+            "<p class=\"note\">Not judged, because too little was recorded or measured: {words}.</p>"
+        );
+    }
+}
+
+fn put_list_of(out: &mut String, complaints: &[String], found: &[Finding], limits: &Limits) {
     out.push_str("<ul>\n");
     for complaint in complaints {
-        let _ = writeln!(out, "<li class=\"bad\">{}</li>", text(&complaint));
+        let _ = writeln!(out, "<li class=\"bad\">{}</li>", text(complaint));
     }
     for one in found {
         let limit = one.mark(limits).map_or_else(String::new, |mark| {
