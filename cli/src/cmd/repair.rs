@@ -191,4 +191,4 @@ fn beside(file: &Path) -> PathBuf {
     file.with_file_name(format!("{stem}-repaired.xdf{sealed}"))
 }
 
-const NO_VALUES: &str = "a repair restores no values that were changed";
+const NO_VALUES: &str = "a repair restores neither values that were changed nor times that damage took";
