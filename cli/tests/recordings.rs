@@ -134,6 +134,20 @@ fn a_page_is_not_green_for_a_stream_in_which_nothing_was_judged() {
     }
 }
 
+#[test]
+fn a_timeline_is_grey_behind_the_last_gap_that_is_listed() {
+    let scratch = Scratch::new("unlisted");
+    let with_gaps = |count: u32| {
+        let stamps: Vec<_> =
+            (0..20 * count).map(|n| f64::from(n) / 100.0 + f64::from(n / 20) / 2.0).collect();
+        page_on(&scratch, 100, &stamps)
+    };
+    let (few, many) = (with_gaps(900), with_gaps(3000));
+    for said in ["fill=\"#8c959f\"", "Grey: gaps after the first 1,000 of a stream are not drawn."] {
+        assert!(!few.contains(said) && many.contains(said), "{said}");
+    }
+}
+
 /// Runs `info --quick --json`.
 fn quick(path: &Path) -> serde_json::Value {
     let (code, out, errors) = schwann(&["info", "--quick", "--json", path.to_str().unwrap()]);

@@ -11,7 +11,7 @@ use core::fmt::Write as _;
 use std::path::Path;
 
 use schwann_recorder::{Finding, findings_by};
-use schwann_xdf::{ClockMap, StreamSurvey, Wrapping};
+use schwann_xdf::{ClockMap, StreamSurvey, Survey, Wrapping};
 
 use super::Examined;
 use super::certified::Certified;
@@ -155,7 +155,12 @@ impl Examined<'_> {
         }
         out.push_str("<h2>Timeline</h2>\n");
         out.push_str(&timeline(&bars));
-        out.push_str("<p class=\"note\">On the recorder's clock. Red: samples are missing.</p>\n");
+        out.push_str("<p class=\"note\">On the recorder's clock. Red: samples are missing.");
+        if bars.iter().any(|bar| bar.unlisted.is_some()) {
+            let most = thousands(Survey::LISTED_MAX as u64);
+            let _ = write!(out, " Grey: gaps after the first {most} of a stream are not drawn.");
+        }
+        out.push_str("</p>\n");
     }
 }
 
@@ -163,12 +168,15 @@ impl Examined<'_> {
 fn bar(stream: &StreamSurvey) -> Option<Bar> {
     let mut map = ClockMap::fit(&stream.offsets);
     let from = map.place(stream.first_stamp?);
-    let gaps =
+    let gaps: Vec<_> =
         stream.gaps.iter().map(|gap| [map.place(gap.after), map.place(gap.after + gap.seconds)]).collect();
+    let are_all_listed = stream.gap_count <= gaps.len() as u64;
+    let unlisted = gaps.last().map(|[_, to]| *to).filter(|to| !are_all_listed && to.is_finite());
     let to = map.place(stream.last_stamp?);
     let is_known = from.is_finite() && to.is_finite();
     let was_measured = !stream.offsets.is_empty();
-    is_known.then(|| Bar { name: text(&stream.header.name), from, to: to.max(from), gaps, was_measured })
+    let (name, to) = (text(&stream.header.name), to.max(from));
+    is_known.then_some(Bar { name, from, to, gaps, unlisted, was_measured })
 }
 
 /// A heading and a list of lines that are HTML already.

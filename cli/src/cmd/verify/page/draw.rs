@@ -14,11 +14,13 @@ pub(super) struct Bar {
     pub(super) to: f64,
     /// Where samples are missing: from, to.
     pub(super) gaps: Vec<[f64; 2]>,
+    /// From where on it is not known where samples are missing, because there are more gaps than are listed.
+    pub(super) unlisted: Option<f64>,
     /// Whether its clock was measured, so that it can be compared with the others.
     pub(super) was_measured: bool,
 }
 
-/// A row per stream; gaps in red.
+/// A row per stream; gaps in red, and in grey where they are not listed.
 pub(super) fn timeline(bars: &[Bar]) -> String {
     let is_sure = bars.iter().any(|bar| bar.was_measured);
     let sure = || bars.iter().filter(|bar| bar.was_measured || !is_sure);
@@ -50,6 +52,9 @@ pub(super) fn timeline(bars: &[Bar]) -> String {
 fn put_bar(out: &mut String, bar: &Bar, y: f64, place: impl Fn(f64) -> f64 + Copy) {
     let (from, to) = (place(bar.from), place(bar.to));
     put_box(out, [from, y + 5.0, (to - from).max(1.0), ROW - 10.0], "#2da44e");
+    if let Some(unlisted) = bar.unlisted.map(place) {
+        put_box(out, [unlisted, y + 5.0, (to - unlisted).max(1.0), ROW - 10.0], "#8c959f");
+    }
     // Gaps in one column are one box.
     let mut drawn = f64::NEG_INFINITY;
     for [from, to] in bar.gaps.iter().map(|gap| gap.map(place)) {
@@ -192,7 +197,7 @@ mod tests {
             drawn.len()
         );
         let gaps = (0..100_000).map(|n| [f64::from(n), f64::from(n) + 0.5]).collect();
-        let bar = Bar { name: "x".to_owned(), from: 0.0, to: 1e5, gaps, was_measured: true };
+        let bar = Bar { name: "x".to_owned(), from: 0.0, to: 1e5, gaps, unlisted: None, was_measured: true };
         assert!(timeline(&[bar]).len() < 200_000);
     }
 
