@@ -2,7 +2,7 @@
 //!
 //! A message that is below the level costs one relaxed atomic read and formats nothing. Before
 //! the configuration is loaded the level is "warning" and messages go to the standard error stream. Logging never fails and
-//! never blocks on anything but the stream itself. There is no filtering by module.
+//! never waits for another program, but for the stream or the file itself. There is no filtering by module.
 //!
 //! Line format: `date time ( uptime s) [thread] file:line LEVEL| message`, with the date and time in UTC.
 //! Source: lsl-wire §23.

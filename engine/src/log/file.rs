@@ -3,7 +3,7 @@
 //! A file that has grown beyond [`FILE_LEN`] becomes `FILE.1`, the old `FILE.1` becomes `FILE.2`, and so on up
 //! to [`OLD_FILES`].
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -74,18 +74,28 @@ impl LogFile {
 
     /// Appends a line in one piece: programs that share the file do not mix their lines.
     ///
-    /// - Errors: the system's; or a link has come to where a new file must be.
+    /// - Errors: the system's; or a link has come to where a new file must be; or the file is twice as long as it
+    ///   should be, and another program does not let go of its lock.
     pub(crate) fn append(&mut self, line: &str) -> io::Result<()> {
-        if self.file.metadata()?.len() >= self.longest {
-            self.put_aside()?;
+        let len = self.file.metadata()?.len();
+        if len >= self.longest {
+            self.put_aside(len)?;
         }
         self.file.write_all(line.as_bytes())
     }
 
-    /// Begins a new file, unless another program just did.
-    fn put_aside(&mut self) -> io::Result<()> {
+    /// Begins a new file, unless another program just did, or is about to.
+    fn put_aside(&mut self, len: u64) -> io::Result<()> {
         let guard = self.opening.open(&self.path.with_added_extension("lock"))?;
-        guard.lock()?;
+        match guard.try_lock() {
+            Ok(()) => {}
+            // The holder may be stopped, or another user's. The threads that send samples log too, and do not wait.
+            Err(TryLockError::WouldBlock) if len < 2 * self.longest => return Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other("it is full, and another program holds its lock"));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         if fs::metadata(&self.path).is_ok_and(|present| present.len() >= self.longest) {
             let old = |number: u32| self.path.with_added_extension(number.to_string());
             for number in (1..OLD_FILES).rev() {
@@ -110,6 +120,7 @@ impl Opening {
         if self.links == Links::Followed {
             return options.create(true).open(path);
         }
+        files::open_at_once(&mut options);
         // What is made anew never follows a link.
         let file = match options.clone().create_new(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.open(path)?,
@@ -161,6 +172,36 @@ mod tests {
         }
         // Windows keeps the name of a file that is open.
         drop(programs);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_program_that_holds_the_lock_holds_up_no_other() {
+        let folder = folder("log-held");
+        let path = folder.join("x.log");
+        let mut log = LogFile::open(&path, Readers::Owner).expect("a log").with_longest(10);
+        let holder = File::create(path.with_added_extension("lock")).expect("a file");
+        holder.lock().expect("a lock");
+        for _ in 0..4 {
+            log.append("line\n").expect("written");
+        }
+        assert!(log.append("line\n").is_err(), "it is bounded all the same");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "line\n".repeat(4));
+        drop(holder);
+        log.append("line\n").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "line\n");
+        drop(log);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_beside_a_file_of_anybodys_holds_nobody_up() {
+        let folder = folder("log-pipe");
+        let path = folder.join("x.log");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("a program of every unix");
+        assert!(made.success());
+        assert!(LogFile::open_beside(&path, Readers::Umask).is_err());
         fs::remove_dir_all(&folder).expect("removed");
     }
 

@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 /// The rights of others to a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Access {
@@ -34,6 +36,11 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// Files made with these options are this user's alone.
 pub(crate) fn make_private(options: &mut OpenOptions) {
     options.mode(0o600);
+}
+
+/// A file that is opened with these options must be there at once: a pipe does not wait for its reader.
+pub(crate) fn open_at_once(options: &mut OpenOptions) {
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
 }
 
 /// A number that no other file of the same file system has now.

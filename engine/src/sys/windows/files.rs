@@ -47,6 +47,9 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// Files are as private as their folder.
 pub(crate) fn make_private(_options: &mut OpenOptions) {}
 
+/// No file of a folder is a pipe on Windows.
+pub(crate) fn open_at_once(_options: &mut OpenOptions) {}
+
 /// Nothing tells files apart that were changed at the same time and are equally long.
 pub(crate) fn number(_metadata: &Metadata) -> u64 {
     0
