@@ -1,6 +1,8 @@
 //! A lab's later life: recovery, moves, new keys, renewal.
 
+use core::time::Duration;
 use std::io::{BufRead as _, BufReader};
+use std::time::Instant;
 
 use super::*;
 
@@ -158,6 +160,45 @@ fn a_certificate_is_renewed_where_the_authority_is_reached() {
     );
     assert!(!device.says(&["status"]).contains("EXPIRES"));
     assert!(device.says(&["renew"]).contains("more days; it is renewed from 30 on"));
+    let _ = std::fs::remove_file(config);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_screen_that_stands_still_keeps_no_device_from_its_certificate() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let [lab, device] = ["lab", "device"].map(|name| Machine::new("still", name));
+    let config = network("still", 27_740);
+    lab.says(&["init", "--unprotected"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room", "--unprotected"]), "keys issue");
+    device.says_to(&["trust"], &lab.says(&["issue", &request, "--days", "20"]));
+    let certificate = device.0.join("device.certificate");
+    let old = std::fs::read(&certificate).expect("a certificate");
+
+    // The screen takes one line. Then the pipe is full.
+    let (screen, mut filling) = std::io::pipe().expect("a pipe");
+    let mut serve = lab.command(&["renew", "--serve"]);
+    serve.env("LSLAPICFG", &config).stdout(filling.try_clone().expect("a pipe"));
+    let mut server = serve.spawn().expect("the program runs");
+    let (mut screen, mut first) = (BufReader::new(screen), String::new());
+    screen.read_line(&mut first).expect("a line");
+    std::thread::spawn(move || filling.write_all(&[b'.'; 1 << 20]));
+    // More than the places that one network has.
+    let renewals = (0..6).map(|_| {
+        std::fs::write(&certificate, &old).expect("written");
+        finish(device.command(&["renew"]).env("LSLAPICFG", &config), "")
+    });
+    let failed: Vec<_> = renewals.filter(|output| !output.status.success()).collect();
+    kill_process(Pid::from_child(&server), Signal::INT).expect("it runs");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while server.try_wait().expect("a child").is_none() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let ended = server.try_wait().expect("a child");
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert!(ended.is_some_and(|status| status.success()), "Ctrl-C ends it: {ended:?}");
     let _ = std::fs::remove_file(config);
 }
 

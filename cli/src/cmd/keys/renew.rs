@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Instant;
 
@@ -105,7 +105,7 @@ impl Keys {
             io::stdout().lock(),
             "Certificates are renewed from 30 days before they expire. Ctrl-C ends it."
         )?;
-        let (told, mut places) = (Mutex::default(), Places::default());
+        let ((lines, shown), mut places) = (screen()?, Places::default());
         thread::scope(|scope| {
             while !stop.is_raised() {
                 let next = if places.is_full() { None } else { entrance.next() };
@@ -114,39 +114,35 @@ impl Keys {
                     continue;
                 };
                 let Some(place) = places.take(from.ip()) else { continue };
-                let (told, authority) = (&told, &authority);
+                let (lines, authority) = (lines.clone(), &authority);
                 let attend = move || {
                     let _place = place;
-                    self.attend(link, from, authority, days, told);
+                    if let Some(line) = self.attend(link, from, authority, days) {
+                        // A screen that takes no more lines keeps no device from its certificate.
+                        let _ = lines.try_send(line);
+                    }
                 };
                 // Without a thread the connection ends, and the device asks again.
                 let _ = thread::Builder::new().spawn_scoped(scope, attend);
             }
         });
+        drop(lines);
+        // It ends without a word as soon as all is shown. A screen that stands still is not waited for.
+        let _ = shown.recv_timeout(SHORT);
         Ok(Exit::Good)
     }
 
-    /// Answers one request, and says what came of it. What goes wrong with it ends no other.
+    /// Answers one request, and returns what came of it. What goes wrong with it ends no other.
     fn attend(
         &self,
         link: TcpStream,
         from: SocketAddr,
         authority: &AuthorityKey,
         days: u64,
-        told: &Mutex<String>,
-    ) {
-        let what = match self.serve_one(link, authority, days) {
-            Ok(None) => return,
-            Ok(Some(answer)) => sentence(&answer, from),
-            Err(problem) => format!("{} got no certificate: {problem}", from.ip()),
-        };
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        // A device that asks again and again fills no screen.
-        if what != *told {
-            let mut out = io::stdout().lock();
-            // A screen that takes no more lines keeps no device from its certificate.
-            let _ = writeln!(out, "{what}").and_then(|()| out.flush());
-            *told = what;
+    ) -> Option<String> {
+        match self.serve_one(link, authority, days) {
+            Ok(answer) => answer.map(|answer| sentence(&answer, from)),
+            Err(problem) => Some(format!("{} got no certificate: {problem}", from.ip())),
         }
     }
 
@@ -178,6 +174,28 @@ impl Keys {
         let sent = link.write_all(&[0]).and_then(|()| link.write_all(&answer));
         Ok(sent.is_ok().then_some(Ok(certificate)))
     }
+}
+
+/// Shows lines in a thread of its own: a screen may stand still, and no other thread waits for it.
+///
+/// The receiver's other end is dropped once all lines are shown.
+fn screen() -> Result<(SyncSender<String>, Receiver<()>), Problem> {
+    let (lines, coming) = sync_channel::<String>(LINES_AHEAD);
+    let (done, shown) = channel::<()>();
+    let show = move || {
+        let _done = done;
+        let mut told = String::new();
+        for line in coming {
+            // A device that asks again and again fills no screen.
+            if line != told {
+                let mut out = io::stdout().lock();
+                let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+                told = line;
+            }
+        }
+    };
+    thread::Builder::new().name("screen".to_owned()).spawn(show).map_err(failed)?;
+    Ok((lines, shown))
 }
 
 /// Asks every machine that offers renewals.
@@ -327,3 +345,5 @@ fn days_if_due(folder: &Path) -> Option<u64> {
 const SHORT: Duration = Duration::from_secs(2);
 const TRY_EVERY: Duration = Duration::from_secs(3600);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Lines that wait for the screen; more are not shown.
+const LINES_AHEAD: usize = 64;
