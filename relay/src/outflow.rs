@@ -41,6 +41,15 @@ pub struct Trimmed {
     pub lost: bool,
 }
 
+/// Which blocks may go to make room.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Spare {
+    /// Those that the hub has. Others may be on this disk alone, so a new one waits for room.
+    AtHub,
+    /// Any, because the journal may not be larger.
+    Any,
+}
+
 impl Outflow {
     /// A run of which the journal holds `held`: nothing at its beginning, what was found there for an earlier run.
     /// Receipts of all of `required` make a block delivered; that of any recorder does, if there are none.
@@ -206,13 +215,12 @@ impl Outflow {
         owed
     }
 
-    /// Makes room for `count` blocks: delivered ones go first, then the oldest (relay §8.4). The newest stays: it says how
-    /// far the run came.
-    pub fn trim(&mut self, count: u64) -> Vec<Trimmed> {
+    /// Makes room for `count` blocks: delivered ones go first, then the oldest that the hub has, then the oldest (relay §8.4). The
+    /// newest stays: it says how far the run came.
+    pub fn trim(&mut self, count: u64, spare: Spare) -> Vec<Trimmed> {
         let mut left = count;
         let mut gone = Vec::new();
-        let candidates = [(self.held_and_delivered(), false), (self.owed(), true)];
-        for (mut candidates, lost) in candidates {
+        for (mut candidates, lost) in self.candidates(spare) {
             candidates.remove(self.newest());
             for range in candidates.as_slice() {
                 let Some(most) = left.checked_sub(1) else { return gone };
@@ -224,6 +232,18 @@ impl Outflow {
             }
         }
         gone
+    }
+
+    /// The blocks that may go, in their order, and whether they are lost if they do.
+    fn candidates(&self, spare: Spare) -> Vec<(Ranges, bool)> {
+        let (mut at_hub, mut only_here) = (self.owed(), self.owed());
+        self.waiting_blocks().as_slice().iter().for_each(|range| at_hub.remove(*range));
+        at_hub.as_slice().iter().for_each(|range| only_here.remove(*range));
+        let mut candidates = vec![(self.held_and_delivered(), false), (at_hub, true)];
+        if spare == Spare::Any {
+            candidates.push((only_here, true));
+        }
+        candidates
     }
 
     /// Lets the delivered blocks of a range go, and returns them. The newest stays, as in [`Outflow::trim`].
@@ -257,6 +277,14 @@ impl Outflow {
         [&self.backlog, &self.asked, &self.unacknowledged]
             .iter()
             .fold(fresh, |sum, ranges| sum.saturating_add(ranges.count()))
+    }
+
+    /// The same blocks.
+    fn waiting_blocks(&self) -> Ranges {
+        let mut waiting = self.within(Range { first: self.live, last: u64::MAX });
+        let others = [&self.backlog, &self.asked, &self.unacknowledged];
+        others.iter().flat_map(|ranges| ranges.as_slice()).for_each(|range| waiting.insert(*range));
+        waiting
     }
 
     /// The journal no longer holds these blocks, because they are damaged. They are not due any more, and a request for them is

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use schwann_relay::{Block, Outflow, Range, RunId, SealError, Sealed};
+use schwann_relay::{Block, Outflow, Range, RunId, SealError, Sealed, Spare};
 
 use super::Edge;
 use crate::journal::Kept;
@@ -100,7 +100,7 @@ impl Edge {
                     self.unkept.push_front(first);
                     let full =
                         matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-                    if !(full && self.make_room()) {
+                    if !(full && self.make_room(Spare::AtHub)) {
                         self.tell(format!(
                             "the journal takes nothing: {error}; give its disk room, samples wait in memory meanwhile"
                         ));
@@ -144,16 +144,16 @@ impl Edge {
 
     /// Keeps the journal within its limit.
     pub(super) fn stay_within_limit(&mut self) {
-        while self.journal.bytes() > self.settings.limit_bytes && self.make_room() {}
+        while self.journal.bytes() > self.settings.limit_bytes && self.make_room(Spare::Any) {}
     }
 
     /// Lets the oldest file of the journal go, delivered blocks before others; says whether that made room.
-    fn make_room(&mut self) -> bool {
+    fn make_room(&mut self, spare: Spare) -> bool {
         let before = self.journal.bytes();
         for at in 0..self.outflows.len() {
             let Some((run, outflow)) = self.outflows.get_mut(at) else { break };
             let run = *run;
-            for trimmed in outflow.trim(TRIMMED_AT_ONCE) {
+            for trimmed in outflow.trim(TRIMMED_AT_ONCE, spare) {
                 self.journal.forget(run, trimmed.range);
                 if trimmed.lost {
                     self.tell_gone(run, trimmed.range);
@@ -163,7 +163,7 @@ impl Edge {
                 return true;
             }
         }
-        self.let_past_go();
+        self.let_past_go(spare);
         self.journal.bytes() < before
     }
 
@@ -188,9 +188,12 @@ impl Edge {
     }
 
     /// Lets all of past runs go, also their last blocks.
-    fn let_past_go(&mut self) {
+    fn let_past_go(&mut self, spare: Spare) {
         for at in 0..self.past_runs() {
             let Some((run, outflow)) = self.outflows.get_mut(at) else { return };
+            if spare == Spare::AtHub && outflow.waiting() > 0 {
+                continue;
+            }
             let (run, owed) = (*run, outflow.owed());
             let held = self.journal.runs().iter().find(|kept| kept.run == run).map(Kept::held);
             for range in held.unwrap_or_default().as_slice() {

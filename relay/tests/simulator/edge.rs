@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use schwann_relay::{
-    AtHub, Before, BlockPlace, HandedOver, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Start,
+    AtHub, Before, BlockPlace, HandedOver, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Spare, Start,
     StreamId,
 };
 use schwann_session::UnixSeconds;
@@ -163,7 +163,7 @@ impl Edge {
                 Err(line) => {
                     process.unkept.push_front(line);
                     self.held_up += 1;
-                    if self.trim(1, oracle) {
+                    if self.trim(1, Spare::AtHub, oracle) {
                         continue;
                     }
                     return;
@@ -316,10 +316,10 @@ impl Edge {
     }
 
     /// The journal is too large: blocks of the first run that has some to spare go. Says whether any went.
-    pub fn trim(&mut self, count: u64, oracle: &mut Oracle) -> bool {
+    pub fn trim(&mut self, count: u64, spare: Spare, oracle: &mut Oracle) -> bool {
         let Some(process) = &mut self.process else { return false };
         for (run, outflow) in &mut process.outflows {
-            let gone = outflow.trim(count);
+            let gone = outflow.trim(count, spare);
             for trimmed in &gone {
                 self.journal.remove(
                     |line| matches!(line, Line::Block(r, place, _) if r == run && trimmed.range.contains(place.number)),
