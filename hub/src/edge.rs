@@ -21,6 +21,7 @@ use schwann::{Error, Inlet};
 use schwann_recorder::Stop;
 use schwann_relay::{HandedOver, Outflow, Ranges, Run, RunId};
 
+pub(crate) use self::begin::journal_of;
 pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
 use self::members::Members;

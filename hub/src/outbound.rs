@@ -4,6 +4,7 @@ mod remainders;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -13,7 +14,7 @@ use schwann_recorder::{Selector, Stop, any_of, has_changed};
 
 use self::remainders::Remainders;
 use crate::access::Access;
-use crate::edge::{BeginError, Edge, EdgeStatus, Settings};
+use crate::edge::{BeginError, Edge, EdgeStatus, Settings, journal_of};
 
 /// The edges of this program.
 pub struct Outbound {
@@ -39,6 +40,8 @@ pub struct Outbound {
 /// A stream in its thread, which opens it first: one that does not answer keeps no other waiting.
 struct Running {
     info: StreamInfo,
+    /// The folder of its journal.
+    journal: PathBuf,
     /// Set once it is open.
     status: Arc<OnceLock<Arc<Mutex<EdgeStatus>>>>,
     /// Ends this one alone.
@@ -97,8 +100,8 @@ impl Outbound {
         }
         self.note_begun();
         if !self.stop.is_raised() {
-            let there = self.edges.values().map(|running| running.info.name().to_string_lossy().into_owned());
-            self.has_begun |= self.remainders.look(&self.access, &self.settings, &there.collect());
+            let there = self.edges.values().map(|running| running.journal.clone()).collect();
+            self.has_begun |= self.remainders.look(&self.access, &self.settings, &there);
         }
         self.looks = self.looks.saturating_add(1);
         if self.looks == PATIENT_LOOKS && !self.has_begun {
@@ -143,8 +146,8 @@ impl Outbound {
     }
 
     fn begin(&mut self, info: StreamInfo, uid: String) {
-        let name = info.name();
-        self.remainders.give_way(&name.to_string_lossy());
+        let (name, journal) = (info.name(), journal_of(&info, &self.access, &self.settings));
+        self.remainders.give_way(&journal);
         let (asked, context, stop) = (info.clone(), Arc::clone(&self.context), Arc::<Stop>::default());
         let ends = Arc::clone(&stop);
         let (access, settings) = (self.access.clone(), self.settings.clone());
@@ -157,7 +160,10 @@ impl Outbound {
             Ok(())
         };
         match thread::Builder::new().name(format!("edge {name}")).spawn(relay) {
-            Ok(thread) => _ = self.edges.insert(uid, Running { info, status, stop, is_told: false, thread }),
+            Ok(thread) => {
+                let running = Running { info, journal, status, stop, is_told: false, thread };
+                self.edges.insert(uid, running);
+            }
             Err(error) => {
                 self.leave_alone(uid, &name.to_string(), &format!("the system gives no thread: {error}"));
             }

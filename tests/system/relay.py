@@ -178,10 +178,12 @@ def edge_starts_again_and_again() -> None:
 
 
 def journal_of_a_stream_that_is_away() -> None:
-    """The hub is away, and so is the sender when it is back: the next `relay out` hands the journal over without the stream."""
+    """The hub is away, and so is the sender when it is back: the next `relay out` hands the journal over without the stream.
+
+    Another stream of the same name is relayed meanwhile: it has a journal of its own."""
     with lab() as (authority, a, b, _):
         hub, target = Hub(authority), SCRATCH / "away.xdf"
-        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "Away-source").until("the hub is reached")
         sender = a.sends("Away", 8 * RATE)
         relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
         outward = a.schwann(*relay).until("is relayed")
@@ -196,9 +198,10 @@ def journal_of_a_stream_that_is_away() -> None:
         hub.up()
         elsewhere = a.schwann("relay", "out", "--hub", hub.web_url, "type='EEG'")
         elsewhere.until(f"blocks wait in its journal for the hub {hub.url.split('#')[0]}; `schwann relay out --hub` with its address").kill()
-        outward = a.schwann(*relay).until("its journal was handed over; the hub has all of it")
-        assert not a.edge_status(), a.edge_status()
+        a.sends("Away", 10**6, source="other")
+        outward = a.schwann(*relay).until("is relayed").until("its journal was handed over; the hub has all of it")
         assert outward.end() == 0, outward.text()
+        assert not a.edge_status(), a.edge_status()
         assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
         same(target, "Away", range(8 * RATE))
     print("ok: what waited in the journal of a stream that is away got to the hub, and every sample is in the recording")

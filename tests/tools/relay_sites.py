@@ -29,8 +29,8 @@ RATE = 200
 
 SEND = r"""
 import sys, time, pylsl
-name, first, count, begins = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-info = pylsl.StreamInfo(name, "EEG", 2, 200, "float32", name + "-source")
+name, first, count, begins, source = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
+info = pylsl.StreamInfo(name, "EEG", 2, 200, "float32", name + "-" + source)
 info.desc().append_child_value("serial", "4711")
 outlet = pylsl.StreamOutlet(info)
 print("ready", flush=True)
@@ -138,9 +138,9 @@ class Site:
     def schwann(self, *words: str) -> Program:
         return self.runs(PROGRAM, *words)
 
-    def sends(self, name: str, count: int, first: int = 0, begins: str = "1000") -> Program:
+    def sends(self, name: str, count: int, first: int = 0, begins: str = "1000", source: str = "source") -> Program:
         """A sender of 200 samples a second. Sample 0 has the stamp `begins`, by which tests know each sample; or "now"."""
-        return self.runs(sys.executable, "-c", SEND, name, str(first), str(count), begins).until("ready")
+        return self.runs(sys.executable, "-c", SEND, name, str(first), str(count), begins, source).until("ready")
 
     def edge_status(self) -> dict:
         """What `relay out` last wrote of itself; empty before it did."""

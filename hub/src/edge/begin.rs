@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -57,7 +57,7 @@ impl Edge {
         settings: &Settings,
     ) -> Result<Self, BeginError> {
         let (layout, inlet, full) = open_stream(info, context)?;
-        let journal = folder(&settings.folder, access, &full);
+        let journal = journal_of(&full, access, settings);
         let journal = std::fs::create_dir_all(&journal).and_then(|()| Journal::open(&journal));
         let journal = journal.map_err(BeginError::Journal)?;
         let status = EdgeStatus::new(&full, journal.stream(), &settings.hub);
@@ -173,7 +173,7 @@ pub fn is_relayed(info: &StreamInfo) -> bool {
 }
 
 /// The folder of a stream's journal: the same after a restart of its sender, and without its name.
-fn folder(all: &Path, access: &Access, info: &StreamInfo) -> PathBuf {
+pub(crate) fn journal_of(info: &StreamInfo, access: &Access, settings: &Settings) -> PathBuf {
     let host = if info.source_id().is_empty() { info.hostname().as_bytes() } else { b"" };
     let mut hash = Sha256::new().chain_update(access.lab_id().0);
     for part in [info.name().as_bytes(), info.stream_type().as_bytes(), info.source_id().as_bytes(), host] {
@@ -181,7 +181,7 @@ fn folder(all: &Path, access: &Access, info: &StreamInfo) -> PathBuf {
         hash.update(part);
     }
     let digest: [u8; 32] = hash.finalize().into();
-    all.join(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+    settings.folder.join(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
 /// Why a stream is not relayed.

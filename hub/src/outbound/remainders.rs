@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -36,14 +36,14 @@ struct Running {
 impl Remainders {
     /// Begins with journals that no edge has, and parts from those that the hub has whole. Says whether some are on their way.
     ///
-    /// `there` are the names of streams that have an edge, also if that has not opened its journal yet.
-    pub(super) fn look(&mut self, access: &Access, settings: &Settings, there: &BTreeSet<String>) -> bool {
+    /// `there` are the journals of streams that have an edge, also if that has not opened its journal yet.
+    pub(super) fn look(&mut self, access: &Access, settings: &Settings, there: &BTreeSet<PathBuf>) -> bool {
         let ended: Vec<_> = self.running.extract_if(.., |_, running| running.thread.is_finished()).collect();
         ended.into_iter().for_each(|(_, running)| self.part(running));
         self.left_alone.retain(|_, since| since.elapsed() < AGAIN);
         for remainder in remainders(&settings.folder) {
             let folder = &remainder.folder;
-            let is_taken = self.running.contains_key(folder) || there.contains(&remainder.name);
+            let is_taken = self.running.contains_key(folder) || there.contains(folder);
             if is_taken || self.left_alone.contains_key(folder) {
                 continue;
             }
@@ -84,14 +84,12 @@ impl Remainders {
         self.left_alone.insert(folder, Instant::now());
     }
 
-    /// The stream `name` is back: its edge takes the journal over.
-    pub(super) fn give_way(&mut self, name: &str) {
-        let named: Vec<_> = self.running.extract_if(.., |_, running| running.name == name).collect();
-        named.into_iter().for_each(|(_, running)| {
-            running.stop.raise();
-            // It ends within one turn. What it did not hand over, the edge does.
-            let _ended = running.thread.join();
-        });
+    /// The stream of this journal is back: its edge takes the journal over.
+    pub(super) fn give_way(&mut self, journal: &Path) {
+        let Some(running) = self.running.remove(journal) else { return };
+        running.stop.raise();
+        // It ends within one turn. What it did not hand over, the edge does.
+        let _ended = running.thread.join();
     }
 
     /// What happened since this was last called.
