@@ -7,8 +7,10 @@ import json
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import time
+import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
@@ -283,7 +285,41 @@ def sender_hesitates() -> None:
     print("ok: a sender that hesitates at the end of a recording is waited for, and one that sends nothing is told")
 
 
+def no_program_reads() -> None:
+    """What reads the output of recorders and edge ends after a line: all goes on, and the exit code is that of the work."""
+    with lab() as (authority, a, b, _):
+        hub, target, other = Hub(authority), SCRATCH / "unread.xdf", SCRATCH / "unread-lines.xdf"
+        recorders = [unread(b, "record", "--hub", hub.url, "-o", str(path), "EEG", *words)
+                     for path, words in ((target, ["--json"]), (other, []))]
+        sender = a.sends("Unread", 5 * RATE)
+        outward = unread(a, "relay", "out", "--hub", hub.url, "type='EEG'")
+        sender.until("sent")
+        assert ends(outward) == 0 and not a.edge_status(), a.edge_status()
+        assert [ends(recorder) for recorder in recorders] == [0, 0]
+        for path in (target, other):
+            same(path, "Unread", range(5 * RATE))
+        recorder = unread(b, "record", "--hub", hub.url, "-o", str(SCRATCH / "unread-lost.xdf"), "EEG")
+        hub.kill()
+        assert ends(recorder) == 1
+    print("ok: a recorder and an edge whose output no program reads go on to their end, with the exit code of their work")
+
+
+def unread(site: Site, *words: str) -> subprocess.Popen:
+    """A program whose first line is read, and no other."""
+    process = subprocess.Popen([sys.argv[1], *words], env=site.environment, stdout=subprocess.PIPE, start_new_session=True)
+    site.programs.append(types.SimpleNamespace(process=process))
+    assert process.stdout.readline()
+    process.stdout.close()
+    return process
+
+
+def ends(process: subprocess.Popen) -> int:
+    assert process.poll() is None, process.returncode
+    process.send_signal(signal.SIGINT)
+    return process.wait(PATIENCE)
+
+
 if __name__ == "__main__":
     run({"locked": without_keys, "damaged": damaged_disk, "lowest": hole_below_the_lowest, "hub-lost": hub_is_lost,
          "queries": queries_and_profiles, "nothing": run_of_which_nothing_is_left, "key": stream_without_key,
-         "looks": looks_wipe_nothing, "hesitates": sender_hesitates})
+         "looks": looks_wipe_nothing, "hesitates": sender_hesitates, "unread": no_program_reads})

@@ -112,16 +112,16 @@ fn run_out(arguments: &Out) -> Outcome {
     };
     let mut outbound =
         Outbound::new(Arc::clone(&config), access, settings, &arguments.queries, Arc::clone(&stop));
-    say(&[format!("Streams of this network go to {hub}. Ctrl-C ends it.")])?;
+    say(&[format!("Streams of this network go to {hub}. Ctrl-C ends it.")]);
     let mut refused = None;
     while !stop.is_raised() {
         outbound.look().map_err(|error| Problem::with("search", error))?;
-        say(&outbound.take_remarks())?;
-        tell_refused(&config, &mut refused)?;
+        say(&outbound.take_remarks());
+        tell_refused(&config, &mut refused);
         stop.wait(PAUSE);
     }
     let (remarks, is_whole) = outbound.end();
-    say(&remarks)?;
+    say(&remarks);
     Ok(if is_whole && refused.is_none() { Exit::Good } else { Exit::Found })
 }
 
@@ -134,28 +134,27 @@ fn run_in(arguments: &In) -> Outcome {
     let far = Far::open(&hub, &access, history(&config)?, Wanted::Live);
     let mut far = far.map_err(|error| Problem::with("relay", error))?;
     let mut inbound = Inbound::new(Arc::clone(&config), arguments.queries.clone(), hub.to_string());
-    say(&[format!("Streams of other sites come from {hub}. Ctrl-C ends it.")])?;
+    say(&[format!("Streams of other sites come from {hub}. Ctrl-C ends it.")]);
     let mut refused = None;
     while !stop.is_raised() {
         let news = far.hear(HEAR);
         inbound.take(news, &far);
-        say(&far.take_remarks())?;
-        say(&inbound.take_remarks())?;
-        tell_refused(&config, &mut refused)?;
+        say(&far.take_remarks());
+        say(&inbound.take_remarks());
+        tell_refused(&config, &mut refused);
     }
     let is_whole = inbound.finish();
-    say(&inbound.take_remarks())?;
+    say(&inbound.take_remarks());
     Ok(if is_whole && far.is_connected() && refused.is_none() { Exit::Good } else { Exit::Found })
 }
 
 /// Says once that this device is out of its lab: other sites take nothing of it any more, and give it no keys.
-fn tell_refused(config: &Context, refused: &mut Option<String>) -> io::Result<()> {
+fn tell_refused(config: &Context, refused: &mut Option<String>) {
     if refused.is_none() {
         *refused =
             lab::unsealed(config).map(|error| format!("other sites are closed to this device: {error}"));
-        say(refused.as_slice())?;
+        say(refused.as_slice());
     }
-    Ok(())
 }
 
 /// The lab as it is, which must seal: what was sealed on its way must not lie open here.
@@ -202,13 +201,11 @@ pub(super) fn failed(error: impl core::fmt::Display) -> Problem {
     Problem::Failed(error.to_string())
 }
 
-/// Prints lines, as they are, at once.
-pub(super) fn say(lines: &[String]) -> io::Result<()> {
+/// Prints lines, as they are, at once. The work goes on and ends as it must where no program reads them.
+pub(super) fn say(lines: &[String]) {
     let mut out = io::stdout().lock();
-    for line in lines {
-        writeln!(out, "{}", printable(line))?;
-    }
-    out.flush()
+    let said = lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)));
+    let _ = said.and_then(|()| out.flush());
 }
 
 fn device_name(text: &str) -> Result<DeviceName, &'static str> {

@@ -12,6 +12,7 @@ use schwann::Context;
 use schwann::security::Roles;
 use schwann_hub::{Access, Address, Far, Recording, Wanted};
 use schwann_recorder::Stop;
+use serde_json::Value;
 
 use super::Arguments;
 use crate::cmd::relay::{failed, history, say};
@@ -33,16 +34,16 @@ pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context
     let mut recording = Recording::open(&path, far, arguments.queries.clone()).map_err(failed)?;
     let how = if recording.is_resumed() { "goes on" } else { "begins" };
     if !arguments.json {
-        say(&[format!("The recording {} {how}. Ctrl-C ends it.", path.display())])?;
+        say(&[format!("The recording {} {how}. Ctrl-C ends it.", path.display())]);
     }
     attend(arguments, &mut recording, stop)?;
     let remarks = recording.take_remarks();
     let finished = recording.finish().map_err(failed)?;
     if arguments.json {
-        writeln!(io::stdout().lock(), "{}", Shown(&json::finished(&finished, &remarks)))?;
+        say_json(&json::finished(&finished, &remarks));
     } else {
-        say(&remarks)?;
-        say(&said::finished(&finished))?;
+        say(&remarks);
+        say(&said::finished(&finished));
     }
     Ok(if finished.is_well() { Exit::Good } else { Exit::Found })
 }
@@ -75,7 +76,7 @@ fn attend(arguments: &Arguments, recording: &mut Recording, stop: &Stop) -> Resu
     while !stop.is_raised() && !is_over(begun) {
         recording.turn(HEAR).map_err(failed)?;
         begun = begun.or_else(|| recording.has_begun().then(Instant::now));
-        tell(arguments, recording, &mut told)?;
+        tell(arguments, recording, &mut told);
     }
     let ending = Instant::now();
     while (recording.has_holes() || recording.is_unsure()) && ending.elapsed() < ENDING_TIMEOUT {
@@ -84,16 +85,20 @@ fn attend(arguments: &Arguments, recording: &mut Recording, stop: &Stop) -> Resu
     Ok(())
 }
 
-fn tell(arguments: &Arguments, recording: &mut Recording, told: &mut Instant) -> io::Result<()> {
+fn tell(arguments: &Arguments, recording: &mut Recording, told: &mut Instant) {
     if !arguments.json {
         return say(&recording.take_remarks());
     }
     if told.elapsed() >= TELL_EVERY {
         *told = Instant::now();
         let remarks = recording.take_remarks();
-        writeln!(io::stdout().lock(), "{}", Shown(&json::running(recording, &remarks)))?;
+        say_json(&json::running(recording, &remarks));
     }
-    Ok(())
+}
+
+/// Prints a line for a program. As with [`say`], the recording goes on without a reader.
+fn say_json(line: &Value) {
+    let _ = writeln!(io::stdout().lock(), "{}", Shown(line));
 }
 
 const SEALED: &str = "this recording shall be sealed at rest, which --hub cannot do; run `schwann relay in --hub URL`, and \
