@@ -222,7 +222,7 @@ fn words_shown(invited: &mut std::process::Child) -> String {
 }
 
 #[test]
-fn a_member_gets_a_new_key_and_its_old_one_is_withdrawn() {
+fn a_member_gets_a_new_key_and_its_old_one_is_revoked() {
     let [lab, device] = ["lab", "device"].map(|name| Machine::new("rotate-member", name));
     let config = network("rotate-member", 27_860);
     lab.says(&["init"]);

@@ -111,7 +111,7 @@ impl Keys {
         self.refuse_taken_name(&lab, &device, name)?;
         let (discovery, revoked) = (self.discovery(&lab)?, self.revoked(&lab)?);
         let Granted { days, roles, again, .. } = granted;
-        let flags = match self.withdrawn(&device)? {
+        let flags = match self.why_revoked(&device)? {
             None => flags,
             Some(_) if again => flags.with(Flags::COME_BACK),
             Some(why) => return Err(Problem::Failed(why)),

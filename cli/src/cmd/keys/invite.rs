@@ -107,7 +107,7 @@ impl Conversations {
 impl Keys {
     /// Waits for one device that knows six words, for `patience` at most, and certifies it.
     ///
-    /// `replaces` says whether the device with this name gets a new key, and its old one is withdrawn.
+    /// `replaces` says whether the device with this name gets a new key, and its old one is revoked.
     pub(super) fn invite(
         &self,
         name: Option<&str>,
@@ -145,13 +145,13 @@ impl Keys {
         let name = name.unwrap_or(candidate.name.as_str()).to_owned();
         let (device, screen) = (candidate.device, candidate.screen());
         // First of all: what the device gets then holds the list without its old key.
-        let withdrawn = match replaces {
+        let revoked = match replaces {
             Replaces::Nothing => Ok(Exit::Good),
-            Replaces::OldKey => self.withdraw(authority, &name, &device, granted),
+            Replaces::OldKey => self.revoke_old(authority, &name, &device, granted),
         };
         let before = self.name_of(&authority.lab(), device);
         let certify = |_| self.certify(authority, device, &name, granted, Flags::NONE);
-        let membership = withdrawn.and_then(certify).inspect_err(|_| {
+        let membership = revoked.and_then(certify).inspect_err(|_| {
             let _ = link.write_all(&refusal(PairingError::Declined));
         })?;
         let message = candidate.admit(&membership.to_bytes()).map_err(failed)?;
@@ -163,8 +163,8 @@ impl Keys {
         Ok(Exit::Good)
     }
 
-    /// Withdraws the key of the device with this name, if `new` can take its place.
-    fn withdraw(&self, authority: &AuthorityKey, name: &str, new: &PublicKey, granted: Granted) -> Outcome {
+    /// Revokes the key of the device with this name, if `new` can take its place.
+    fn revoke_old(&self, authority: &AuthorityKey, name: &str, new: &PublicKey, granted: Granted) -> Outcome {
         if self.living(&authority.lab(), name)? == *new {
             return Err(Problem::Failed(format!(
                 "{name:?} offered the very key that is to be replaced, so nothing was revoked; run this again, and type the new \
@@ -172,7 +172,7 @@ impl Keys {
             )));
         }
         // A key that no certificate can follow must not cost the device its old one.
-        match self.withdrawn(new)? {
+        match self.why_revoked(new)? {
             Some(why) if !granted.again => Err(Problem::Failed(why)),
             _ => self.revoke_with(authority, Said::Name(name)),
         }

@@ -44,7 +44,7 @@ impl Keys {
         self.joined(membership, &own)
     }
 
-    /// Gives a machine that is a member already a new key, by an invitation that withdraws its old one.
+    /// Gives a machine that is a member already a new key, by an invitation that revokes its old one.
     pub(super) fn rotate_member(&self, at: Option<&str>) -> Outcome {
         let (lab, old) = (self.lab()?, self.certificate()?.statement);
         self.refuse_own_revoked()?;

@@ -94,7 +94,7 @@ impl Keys {
     }
 
     /// Why a key is not certified, if it or a certificate of it was revoked.
-    pub(super) fn withdrawn(&self, key: &PublicKey) -> Result<Option<String>, Problem> {
+    pub(super) fn why_revoked(&self, key: &PublicKey) -> Result<Option<String>, Problem> {
         let lab = self.lab()?;
         let (issued, revoked) = (self.certificates(&lab)?, self.revoked(&lab)?);
         let forgotten = self.forgotten(&lab, &revoked)?;

@@ -1,4 +1,4 @@
-//! `schwann keys rotate`: this machine gets a new key, and its old one is withdrawn.
+//! `schwann keys rotate`: this machine gets a new key, and its old one is revoked.
 
 use std::io::{self, Write as _};
 
@@ -13,7 +13,7 @@ use super::{Keys, OWN_DAYS, device_of, failed, statement};
 use crate::exit::{Outcome, Problem};
 
 impl Keys {
-    /// Gives this machine a new key, and withdraws the old one.
+    /// Gives this machine a new key, and revokes the old one.
     pub(super) fn rotate(&self, at: Option<&str>) -> Outcome {
         if !self.path(AUTHORITY).exists() {
             return self.rotate_member(at);
