@@ -3,7 +3,6 @@
 use core::net::IpAddr;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write as _};
 use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,7 +16,6 @@ use schwann_recorder::{Selector, Stop, any_of, has_changed};
 
 use crate::beside::both;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::terminal::printable;
 use crate::{lab, stop};
 
 mod bridge;
@@ -79,9 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         has_told_waiting: false,
         told: String::new(),
     };
-    writeln!(io::stdout().lock(), "{} Ctrl-C ends it.", gateway.what())?;
+    say(&format!("{} Ctrl-C ends it.", gateway.what()));
     while !stop.is_raised() {
-        gateway.look()?;
+        gateway.look();
         stop.wait(PAUSE);
     }
     gateway.end();
@@ -124,8 +122,8 @@ impl Gateway {
     }
 
     /// Looks for streams on both sides, and begins with those that are on one alone.
-    fn look(&mut self) -> Result<(), Problem> {
-        self.part_from_ended()?;
+    fn look(&mut self) {
+        self.part_from_ended();
         let look_here = || match any_of(&self.query) {
             Some(condition) => resolver::resolve_bypred(&self.from, &condition, 0, LOOK),
             None => resolver::resolve_session(&self.from, 0, LOOK),
@@ -134,48 +132,45 @@ impl Gateway {
         let (other, mut here) = match (other, here) {
             (Ok(other), Ok(here)) => (other, here),
             (Err(error), _) | (_, Err(error)) => {
-                return Ok(self.tell(format!("No new stream can be looked for now: {error}."))?);
+                return self.tell(format!("No new stream can be looked for now: {error}."));
             }
         };
         here.retain(|info| self.is_from_there(info));
         for info in &here {
-            self.consider(info, &here, &other)?;
+            self.consider(info, &here, &other);
         }
-        if here.is_empty() { Ok(self.tell_waiting()?) } else { Ok(()) }
+        if here.is_empty() {
+            self.tell_waiting();
+        }
     }
 
     /// Begins with a stream unless it is there in both forms already.
-    fn consider(
-        &mut self,
-        info: &StreamInfo,
-        here: &[StreamInfo],
-        other: &[StreamInfo],
-    ) -> Result<(), Problem> {
+    fn consider(&mut self, info: &StreamInfo, here: &[StreamInfo], other: &[StreamInfo]) {
         let uid = info.uid().to_string();
         // Its outlet has another shape than what comes now: the next look begins with that.
         let is_away = |uid: &String| !here.iter().any(|one| one.uid().to_string() == *uid);
         let reshaped = self.crossings.iter().find(|(uid, one)| has_changed(&one.info, info) && is_away(uid));
         if let Some((_, crossing)) = reshaped.filter(|(_, crossing)| !crossing.stop.is_raised()) {
             crossing.stop.raise();
-            return Ok(say(&format!("{}: its sender came back with another shape", crossing.name))?);
+            return say(&format!("{}: its sender came back with another shape", crossing.name));
         }
         if self.crossings.contains_key(&uid) || self.left_alone.contains(&uid) || self.crosses(info) {
-            return Ok(());
+            return;
         }
         if !other.iter().any(|twin| is_twin(info, twin)) {
             return self.begin(info, uid);
         }
         self.leave_alone(uid);
-        Ok(say(&format!(
+        say(&format!(
             "{} exists in both forms already, and is left alone until this gateway is started again.",
             title(info)
-        ))?)
+        ));
     }
 
     /// Says once that nothing is there to be brought over: a computer that is down must not look like a working gateway.
-    fn tell_waiting(&mut self) -> io::Result<()> {
+    fn tell_waiting(&mut self) {
         if self.has_told_waiting || !self.crossings.is_empty() {
-            return Ok(());
+            return;
         }
         self.has_told_waiting = true;
         let streams = self.query.as_ref().map_or_else(String::new, |query| format!(" that matches {query}"));
@@ -187,7 +182,7 @@ impl Gateway {
             (None, true) => format!("No sealed stream{streams} was found yet."),
             (None, false) => format!("No plain stream of this computer{streams} was found yet."),
         };
-        say(&format!("{what} The gateway keeps looking."))
+        say(&format!("{what} The gateway keeps looking."));
     }
 
     /// Whether this stream, or the one before its restart, is being brought over.
@@ -196,19 +191,19 @@ impl Gateway {
         self.crossings.values().any(|crossing| crossing.name == title)
     }
 
-    fn begin(&mut self, info: &StreamInfo, uid: String) -> Result<(), Problem> {
+    fn begin(&mut self, info: &StreamInfo, uid: String) {
         let name = title(info);
         if !self.is_outward && !is_sealed(&self.to, info) {
             say(&format!(
                 "{name} may travel in the clear by this computer's configuration, and is left alone."
-            ))?;
+            ));
             self.leave_alone(uid);
-            return Ok(());
+            return;
         }
         if self.crossings.len() >= CROSSINGS_MAX {
-            return Ok(self.tell(format!(
+            return self.tell(format!(
                 "{name} waits: {CROSSINGS_MAX} streams are brought over already; a query chooses others."
-            ))?);
+            ));
         }
         let (kept, info, stop) = (info.clone(), info.clone(), Arc::<Stop>::default());
         let stopped = Arc::clone(&stop);
@@ -219,11 +214,10 @@ impl Gateway {
             .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stopped));
         let thread = match spawned {
             Ok(thread) => thread,
-            Err(error) => return Ok(self.tell(format!("{name} waits for a thread: {error}."))?),
+            Err(error) => return self.tell(format!("{name} waits for a thread: {error}.")),
         };
-        say(&format!("{name}: begins"))?;
+        say(&format!("{name}: begins"));
         self.crossings.insert(uid, Crossing { name, info: kept, stop, thread });
-        Ok(())
     }
 
     fn leave_alone(&mut self, uid: String) {
@@ -234,15 +228,15 @@ impl Gateway {
     }
 
     /// Says what cannot be done now, and is tried again at each look; once.
-    fn tell(&mut self, what: String) -> io::Result<()> {
+    fn tell(&mut self, what: String) {
         if self.told == what {
-            return Ok(());
+            return;
         }
         self.told = what;
-        say(&self.told)
+        say(&self.told);
     }
 
-    fn part_from_ended(&mut self) -> Result<(), Problem> {
+    fn part_from_ended(&mut self) {
         let ended: Vec<_> = self
             .crossings
             .iter()
@@ -256,9 +250,8 @@ impl Gateway {
                 Ok(Err(why)) => why,
                 Err(_) => String::from("broke off"),
             };
-            say(&format!("{}: {why}", crossing.name))?;
+            say(&format!("{}: {why}", crossing.name));
         }
-        Ok(())
     }
 
     fn end(&mut self) {
@@ -283,10 +276,9 @@ impl Gateway {
     }
 }
 
-fn say(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", printable(text))?;
-    out.flush()
+/// Prints a line. Streams are brought over also where no program reads it.
+fn say(line: &str) {
+    super::relay::say(&[line.to_owned()]);
 }
 
 fn title(info: &StreamInfo) -> String {

@@ -114,14 +114,16 @@ fn run_out(arguments: &Out) -> Outcome {
         Outbound::new(Arc::clone(&config), access, settings, &arguments.queries, Arc::clone(&stop));
     say(&[format!("Streams of this network go to {hub}. Ctrl-C ends it.")]);
     let mut refused = None;
-    while !stop.is_raised() {
-        outbound.look().map_err(|error| Problem::with("search", error))?;
+    let mut searched = Ok(());
+    while !stop.is_raised() && searched.is_ok() {
+        searched = outbound.look().map_err(|error| Problem::with("search", error));
         say(&outbound.take_remarks());
         tell_refused(&config, &mut refused);
         stop.wait(PAUSE);
     }
     let (remarks, is_whole) = outbound.end();
     say(&remarks);
+    searched?;
     Ok(if is_whole && refused.is_none() { Exit::Good } else { Exit::Found })
 }
 

@@ -85,8 +85,7 @@ fn told(event: StreamEvent) -> Option<&'static str> {
 }
 
 fn tell(title: &str, what: &str) {
-    // No program reads any more: the stream goes on.
-    let _ = super::say(&format!("{title}: {what}"));
+    super::say(&format!("{title}: {what}"));
 }
 
 /// What is known of the sender's clock.
