@@ -121,6 +121,21 @@ impl Journal {
         self.runs.iter().flat_map(|kept| &kept.segments).map(Segment::bytes).sum()
     }
 
+    /// The blocks of each file that does not grow any more, with their run, oldest first. Such a file goes as a whole.
+    pub(crate) fn closed_files(&self) -> Vec<(RunId, Range)> {
+        let of_run = |kept: &Kept| -> Vec<_> {
+            let grows = usize::from(self.grows(kept));
+            let closed = kept.segments.iter().take(kept.segments.len().saturating_sub(grows));
+            closed.filter_map(|segment| Some((kept.run, segment.range()?))).collect()
+        };
+        self.runs.iter().flat_map(of_run).collect()
+    }
+
+    /// Whether the last file of a run still grows.
+    fn grows(&self, kept: &Kept) -> bool {
+        self.words.is_some() && self.runs.last().is_some_and(|last| last.run == kept.run)
+    }
+
     /// By run: blocks of a file that nothing was appended to for `age`.
     pub(crate) fn older_than(&self, age: Duration) -> Vec<(RunId, Range)> {
         let of_run = |kept: &Kept| -> Vec<_> {
@@ -192,7 +207,7 @@ impl Journal {
 
     /// Lets blocks go. Their space is free once all of their file is let go.
     pub(crate) fn forget(&mut self, run: RunId, range: Range) {
-        let grows = self.words.is_some() && self.runs.last().is_some_and(|kept| kept.run == run);
+        let grows = self.kept(run).is_some_and(|kept| self.grows(kept));
         let Some(kept) = self.runs.iter_mut().find(|kept| kept.run == run) else { return };
         // The file that still grows stays.
         let present = if grows { kept.segments.len().checked_sub(1) } else { None };

@@ -67,7 +67,7 @@ pub use handed::{AtHub, HandedOver};
 pub use member::{MemberKeyId, WRAPPING_LIFETIME, WrappingKey, WrappingPublic};
 pub use names::{RunId, StreamId, Subject};
 pub use note::{MAX_RANGES, Note, NoteKind};
-pub use outflow::{Outflow, ReceiptFault, Spare, Trimmed};
+pub use outflow::{Outflow, ReceiptFault, Stake};
 pub use ranges::{Range, Ranges};
 pub use run::{Moment, Run, SealError, Sealed, Start};
 pub use signed::Refused;

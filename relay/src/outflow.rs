@@ -32,35 +32,31 @@ pub struct Outflow {
     interval_ms: u64,
 }
 
-/// A part of the journal that goes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Trimmed {
-    /// The blocks.
-    pub range: Range,
-    /// No receipt covers them: the edge tells its user.
-    pub lost: bool,
-}
-
-/// Which blocks may go to make room.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Spare {
-    /// Those that the hub has. Others may be on this disk alone, so a new one waits for room.
+/// What is at stake if blocks leave the journal; the least first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Stake {
+    /// Nothing: they have their receipts.
+    Delivered,
+    /// The hub has acknowledged them, and may still lose them.
     AtHub,
-    /// Any, because the journal may not be larger.
-    Any,
+    /// Some may be on this disk alone.
+    OnlyHere,
 }
 
 impl Outflow {
-    /// A run of which the journal holds `held`: nothing at its beginning, what was found there for an earlier run.
-    /// Receipts of all of `required` make a block delivered; that of any recorder does, if there are none.
+    /// A run of which the journal holds `held`: nothing at its beginning, what was found there for an earlier run. The hub is
+    /// known to have `handed_over` of it. Receipts of all of `required` make a block delivered; that of any recorder does, if
+    /// there are none.
     #[must_use]
-    pub fn new(held: Ranges, required: Vec<DeviceName>) -> Self {
+    pub fn new(held: Ranges, handed_over: &Ranges, required: Vec<DeviceName>) -> Self {
         let appended = held.highest().map_or(0, |highest| highest.saturating_add(1));
+        let mut backlog = held.clone();
+        handed_over.as_slice().iter().for_each(|range| backlog.remove(*range));
         Self {
             held,
             appended,
-            live: 0,
-            backlog: Ranges::default(),
+            live: appended,
+            backlog,
             asked: Ranges::default(),
             unacknowledged: Ranges::default(),
             connected: false,
@@ -215,38 +211,33 @@ impl Outflow {
         owed
     }
 
-    /// Makes room for `count` blocks: delivered ones go first, then the oldest that the hub has, then the oldest (relay §8.4). The
-    /// newest stays: it says how far the run came.
-    pub fn trim(&mut self, count: u64, spare: Spare) -> Vec<Trimmed> {
-        let mut left = count;
-        let mut gone = Vec::new();
-        for (mut candidates, lost) in self.candidates(spare) {
-            candidates.remove(self.newest());
-            for range in candidates.as_slice() {
-                let Some(most) = left.checked_sub(1) else { return gone };
-                let range =
-                    Range { first: range.first, last: range.first.saturating_add(most).min(range.last) };
-                left = left.saturating_sub(range.len());
-                self.drop_range(range);
-                gone.push(Trimmed { range, lost });
-            }
+    /// What is at stake if the blocks of a range leave the journal (relay §8.4).
+    #[must_use]
+    pub fn stake(&self, range: Range) -> Stake {
+        let (owed, waiting) = (common(&self.owed(), range), self.waiting_blocks());
+        if owed.is_empty() {
+            return Stake::Delivered;
         }
-        gone
+        match owed.as_slice().iter().all(|range| common(&waiting, *range).is_empty()) {
+            true => Stake::AtHub,
+            false => Stake::OnlyHere,
+        }
     }
 
-    /// The blocks that may go, in their order, and whether they are lost if they do.
-    fn candidates(&self, spare: Spare) -> Vec<(Ranges, bool)> {
-        let (mut at_hub, mut only_here) = (self.owed(), self.owed());
-        self.waiting_blocks().as_slice().iter().for_each(|range| at_hub.remove(*range));
-        at_hub.as_slice().iter().for_each(|range| only_here.remove(*range));
-        let mut candidates = vec![(self.held_and_delivered(), false), (at_hub, true)];
-        if spare == Spare::Any {
-            candidates.push((only_here, true));
-        }
-        candidates
+    /// Whether the newest block is in a range. It says how far the run came.
+    #[must_use]
+    pub fn has_newest_in(&self, range: Range) -> bool {
+        range.contains(self.newest().first)
     }
 
-    /// Lets the delivered blocks of a range go, and returns them. The newest stays, as in [`Outflow::trim`].
+    /// Lets the blocks of a range go, and returns those that no receipt covers.
+    pub fn let_go(&mut self, range: Range) -> Ranges {
+        let owed = common(&self.owed(), range);
+        self.damaged(range);
+        owed
+    }
+
+    /// Lets the delivered blocks of a range go, and returns them. The newest stays: it says how far the run came.
     pub fn let_delivered_go(&mut self, range: Range) -> Ranges {
         let mut gone = common(&self.held_and_delivered(), range);
         gone.remove(self.newest());

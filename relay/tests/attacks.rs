@@ -187,7 +187,11 @@ fn where_recorders_are_named_the_receipts_of_others_deliver_nothing() {
     let receipt = Note::parse(&ours.receipt, &fixture.lab, NOW, &fixture.lists[0]).unwrap();
     let delivered = |names: &[&str]| {
         let required = names.iter().map(|name| DeviceName::new(name).unwrap()).collect();
-        let mut outflow = Outflow::new([Range { first: 0, last: 4 }].into_iter().collect(), required);
+        let mut outflow = Outflow::new(
+            [Range { first: 0, last: 4 }].into_iter().collect(),
+            &schwann_relay::Ranges::default(),
+            required,
+        );
         outflow.receipt(&receipt, Some([1; 32])).unwrap();
         outflow.delivered().as_slice().to_vec()
     };

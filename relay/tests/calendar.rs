@@ -13,7 +13,8 @@ fn an_edge_whose_calendar_is_set_back_answers_a_hole_request() {
     let ask = NoteKind::HoleRequest;
     let message = Note::encode(ask, names, &[Range { first: 0, last: 9 }], 0, &fixture.recorder.credentials);
     let note = Note::parse(&message, &fixture.lab, NOW, &fixture.lists[0]).expect("a member's request");
-    let mut outflow = Outflow::new(Ranges::from_iter([Range { first: 0, last: 9 }]), Vec::new());
+    let mut outflow =
+        Outflow::new(Ranges::from_iter([Range { first: 0, last: 9 }]), &Ranges::default(), Vec::new());
     outflow.connected(&Ranges::from_iter([Range { first: 0, last: 9 }]));
     assert_eq!(outflow.next_block(), Some(9), "the newest goes in any case");
     let mut answered_at = |now_ms: u64| {

@@ -26,7 +26,7 @@ impl Site {
         let run = RunId([run; 16]);
         self.handed.begin(run);
         self.sealed.push((run, 0));
-        self.outflows.push(Outflow::new(Ranges::default(), Vec::new()));
+        self.outflows.push(Outflow::new(Ranges::default(), &Ranges::default(), Vec::new()));
     }
 
     fn seal(&mut self, count: u64) {
@@ -80,7 +80,11 @@ impl Site {
         let known: Vec<_> = self.handed.runs().map(|(run, blocks)| (run, blocks.clone())).collect();
         self.handed = HandedOver::new(known, self.handed.place());
         let held = |count: u64| Ranges::from_iter(count.checked_sub(1).map(|last| Range { first: 0, last }));
-        self.outflows = self.sealed.iter().map(|(_, count)| Outflow::new(held(*count), Vec::new())).collect();
+        self.outflows = self
+            .sealed
+            .iter()
+            .map(|(_, count)| Outflow::new(held(*count), &Ranges::default(), Vec::new()))
+            .collect();
     }
 
     /// Nothing waits, and the hub has each block that was sealed.

@@ -4,7 +4,9 @@
 mod lab;
 
 use lab::{Fixture, NOW, Seeded};
-use schwann_relay::{Announcement, Before, Block, Follower, Moment, Range, Run, Start, StreamId, Taken};
+use schwann_relay::{
+    Announcement, Before, Block, Follower, Moment, Outflow, Range, Run, Stake, Start, StreamId, Taken,
+};
 
 /// A member that has the first `count` blocks of a run.
 fn follower(count: u64) -> Follower {
@@ -40,4 +42,21 @@ fn a_receipt_that_did_not_arrive_is_said_again() {
     assert_eq!(said(&mut follower), [all]);
     follower.receipt_again(Range { first: 0, last: u64::MAX });
     assert_eq!(said(&mut follower), [all]);
+}
+
+#[test]
+fn what_the_hub_has_is_less_at_stake_than_what_is_here_alone() {
+    let range = |first, last| Range { first, last };
+    let mut outflow =
+        Outflow::new([range(0, 9)].into_iter().collect(), &[range(0, 4)].into_iter().collect(), Vec::new());
+    assert_eq!(outflow.waiting(), 5, "the hub is known to have the others, also before a connection");
+    assert_eq!(outflow.stake(range(0, 4)), Stake::AtHub);
+    assert_eq!(outflow.stake(range(3, 6)), Stake::OnlyHere);
+    assert!(outflow.has_newest_in(range(5, 9)) && !outflow.has_newest_in(range(0, 8)));
+    assert_eq!(outflow.let_go(range(0, 6)).as_slice(), [range(0, 6)], "no receipt covers them");
+    assert_eq!(
+        (outflow.stake(range(0, 6)), outflow.waiting()),
+        (Stake::Delivered, 3),
+        "nothing of them is left"
+    );
 }

@@ -106,6 +106,28 @@ def edge_disk_stays_full() -> None:
     print(f"ok: the edge's disk stayed full to the end: it says that {lost} samples are lost, and exactly those are missing")
 
 
+def edge_begins_on_a_full_disk() -> None:
+    with lab() as (authority, a, b, _):
+        hub, target, disk = Hub(authority), SCRATCH / "edge-begins.xdf", Disk(SCRATCH / "full-disk", 4_000)
+        options = ("--journal", str(disk.folder / "journal"))
+        _, recorder, sender, outward = began(hub, a, b, "Edge begins", 20, target, *options)
+        time.sleep(2)
+        outward.end()
+        disk.fill()
+        outward = a.schwann("relay", "out", "--hub", hub.url, *options, "type='EEG'").until("No space left")
+        time.sleep(2)
+        disk.free()
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        recorder.end()
+        values, _ = recorded(target, "Edge begins")
+        numbers = [int(value) for value in values[:, 0]]
+        jumps = [number for number, following in zip(numbers, numbers[1:]) if following != number + 1]
+        assert len(jumps) == 1 and numbers[-1] == 20 * RATE - 1, (jumps, numbers[-1], outward.text())
+    print("ok: an edge that begins on a full disk keeps samples in memory until there is room")
+
+
 def journal_is_moved() -> None:
     with lab() as (authority, a, _, _):
         hub, journal = Hub(authority), SCRATCH / "deleted-journal"
@@ -221,5 +243,5 @@ if __name__ == "__main__":
     if os.geteuid():
         sys.exit("only root mounts a disk that fills")
     run({"bit": bit_flips, "hub-full": hub_disk_is_full, "edge-full": edge_disk_is_full, "edge-lost": edge_disk_stays_full,
-         "moved": journal_is_moved, "recorder-full": recorder_disk_is_full,
+         "edge-begins": edge_begins_on_a_full_disk, "moved": journal_is_moved, "recorder-full": recorder_disk_is_full,
          "steps": clock_steps, "history": history_is_handed_on, "renewed": wrapping_keys_are_renewed})

@@ -22,7 +22,7 @@ use super::{Edge, Live, Times, handed};
 use crate::access::Access;
 use crate::address::Address;
 use crate::history::History;
-use crate::journal::Journal;
+use crate::journal::{Journal, Kept};
 use crate::link::{Link, Questions};
 use crate::samples::{self, Gathering};
 use crate::wall;
@@ -71,12 +71,9 @@ impl Edge {
             is_clock_missed: false,
             asked: None,
         });
+        // If the disk takes nothing now, that is told, and what comes waits in memory.
         edge.keep_epoch();
-        if edge.unkept.is_empty() {
-            Ok(edge)
-        } else {
-            Err(BeginError::Journal(std::io::ErrorKind::StorageFull.into()))
-        }
+        Ok(edge)
     }
 
     /// Begins to hand over what is in the journal of a stream that is away.
@@ -102,10 +99,11 @@ impl Edge {
         access: &Access,
         settings: &Settings,
     ) -> Result<Self, BeginError> {
-        let outflow = |held| Outflow::new(held, settings.recorders.clone());
-        let outflows = journal.runs().iter().map(|kept| (kept.run, outflow(kept.held()))).collect();
         let runs = journal.runs().iter().map(|kept| kept.run);
         let handed_over = handed::read(journal.folder(), &settings.hub.to_string(), runs);
+        let outflow =
+            |kept: &Kept| Outflow::new(kept.held(), &handed_over.of(kept.run), settings.recorders.clone());
+        let outflows = journal.runs().iter().map(|kept| (kept.run, outflow(kept))).collect();
         status.damaged(journal.damaged());
         let heard = subjects(access.lab_id(), journal.stream());
         let link = Link::open(&settings.hub, access, heard).map_err(BeginError::Thread)?;

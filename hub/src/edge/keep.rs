@@ -2,10 +2,9 @@
 
 use std::io;
 
-use schwann_relay::{Block, Outflow, Range, RunId, SealError, Sealed, Spare};
+use schwann_relay::{Block, Outflow, Range, RunId, SealError, Sealed, Stake};
 
 use super::Edge;
-use crate::journal::Kept;
 
 /// What the disk did not take yet.
 pub(super) enum Unkept {
@@ -100,7 +99,7 @@ impl Edge {
                     self.unkept.push_front(first);
                     let full =
                         matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-                    if !(full && self.make_room(Spare::AtHub)) {
+                    if !(full && self.make_room(Stake::AtHub)) {
                         self.tell(format!(
                             "the journal takes nothing: {error}; give its disk room, samples wait in memory meanwhile"
                         ));
@@ -144,27 +143,32 @@ impl Edge {
 
     /// Keeps the journal within its limit.
     pub(super) fn stay_within_limit(&mut self) {
-        while self.journal.bytes() > self.settings.limit_bytes && self.make_room(Spare::Any) {}
+        while self.journal.bytes() > self.settings.limit_bytes && self.make_room(Stake::OnlyHere) {}
     }
 
-    /// Lets the oldest file of the journal go, delivered blocks before others; says whether that made room.
-    fn make_room(&mut self, spare: Spare) -> bool {
-        let before = self.journal.bytes();
-        for at in 0..self.outflows.len() {
-            let Some((run, outflow)) = self.outflows.get_mut(at) else { break };
-            let run = *run;
-            for trimmed in outflow.trim(TRIMMED_AT_ONCE, spare) {
-                self.journal.forget(run, trimmed.range);
-                if trimmed.lost {
-                    self.tell_gone(run, trimmed.range);
-                }
-            }
-            if self.journal.bytes() < before {
-                return true;
-            }
-        }
-        self.let_past_go(spare);
-        self.journal.bytes() < before
+    /// Lets the one file of the journal go of which least is lost, the oldest of several such; says whether there was one. No more
+    /// than `most` may be at stake.
+    fn make_room(&mut self, most: Stake) -> bool {
+        let files = self.journal.closed_files();
+        let mut stakes: Vec<_> = files
+            .into_iter()
+            .filter_map(|(run, range)| Some((self.stake(run, range)?, run, range)))
+            .collect();
+        stakes.retain(|(stake, ..)| *stake <= most);
+        let Some((_, run, range)) = stakes.into_iter().min_by_key(|(stake, ..)| *stake) else { return false };
+        let outflow = self.outflows.iter_mut().find(|(one, _)| *one == run);
+        let owed = outflow.map(|(_, outflow)| outflow.let_go(range)).unwrap_or_default();
+        self.journal.forget(run, range);
+        owed.as_slice().iter().for_each(|range| self.tell_gone(run, *range));
+        true
+    }
+
+    /// What is at stake with a file; nothing if it must stay.
+    fn stake(&self, run: RunId, range: Range) -> Option<Stake> {
+        let at = self.outflows.iter().position(|(one, _)| *one == run)?;
+        let (_, outflow) = self.outflows.get(at)?;
+        let must_stay = at >= self.past_runs() && outflow.has_newest_in(range);
+        (!must_stay).then(|| outflow.stake(range))
     }
 
     /// Lets delivered blocks go after their time. What is not delivered stays, whatever the wall clock says.
@@ -185,23 +189,6 @@ impl Edge {
     /// How many runs came before the present one and the one before that. The last block of those says nothing any more.
     fn past_runs(&self) -> usize {
         self.outflows.len().saturating_sub(2)
-    }
-
-    /// Lets all of past runs go, also their last blocks.
-    fn let_past_go(&mut self, spare: Spare) {
-        for at in 0..self.past_runs() {
-            let Some((run, outflow)) = self.outflows.get_mut(at) else { return };
-            if spare == Spare::AtHub && outflow.waiting() > 0 {
-                continue;
-            }
-            let (run, owed) = (*run, outflow.owed());
-            let held = self.journal.runs().iter().find(|kept| kept.run == run).map(Kept::held);
-            for range in held.unwrap_or_default().as_slice() {
-                outflow.damaged(*range);
-                self.journal.forget(run, *range);
-            }
-            owed.as_slice().iter().for_each(|range| self.tell_gone(run, *range));
-        }
     }
 
     /// How many blocks left the journal and were never receipted. A receipt may name them after they went.
@@ -226,5 +213,3 @@ impl Edge {
 
 /// What waits for a disk at most, in bytes: then the inlet keeps what comes, for six minutes.
 const UNKEPT_BYTES: usize = 64 << 20;
-/// Blocks that go at once.
-const TRIMMED_AT_ONCE: u64 = 256;

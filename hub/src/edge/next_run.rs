@@ -19,7 +19,8 @@ impl Edge {
         });
         let run = run.map_err(BeginError::Seal)?;
         self.journal.begin(run.id()).map_err(BeginError::Journal)?;
-        let mut outflow = Outflow::new(Ranges::default(), self.settings.recorders.clone());
+        let mut outflow =
+            Outflow::new(Ranges::default(), &Ranges::default(), self.settings.recorders.clone());
         if self.outflows.last().is_some_and(|(_, earlier)| earlier.is_connected()) {
             outflow.connected(&Ranges::default());
         }

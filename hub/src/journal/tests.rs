@@ -191,6 +191,8 @@ fn what_is_forgotten_frees_its_file_once_a_run_is_over() {
     let mut journal = Journal::open(&folder.0).expect("it opens");
     let (present, _) = blocks(0);
     journal.begin(present).expect("room");
+    let closed = [(old, Range { first: 0, last: 2 }), (new, Range { first: 0, last: 1 })];
+    assert_eq!(journal.closed_files(), closed, "the present run's file grows");
     let before = journal.bytes();
     journal.forget(old, Range { first: 0, last: 1 });
     assert_eq!(journal.bytes(), before, "one block is still wanted");

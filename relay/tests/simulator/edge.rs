@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use schwann_relay::{
-    AtHub, Before, BlockPlace, HandedOver, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Spare, Start,
+    AtHub, Before, BlockPlace, HandedOver, Moment, Note, NoteKind, Outflow, Ranges, Run, RunId, Stake, Start,
     StreamId,
 };
 use schwann_session::UnixSeconds;
+
+mod room;
 
 use crate::{
     connection::connect,
@@ -93,8 +95,9 @@ impl Edge {
         for (run, held, last) in self.journaled() {
             let blocks = last.map_or(0, |place| place.number + 1);
             before = Before { run, blocks, hash: last.map_or([0; 32], |place| place.hash) };
-            outflows.insert(run, Outflow::new(held, Vec::new()));
-            known.push((run, self.handed.of(run)));
+            let handed = self.handed.of(run);
+            outflows.insert(run, Outflow::new(held, &handed, Vec::new()));
+            known.push((run, handed));
         }
         let mut handed = HandedOver::new(known, self.handed.place());
         let fixture = Fixture::the();
@@ -103,7 +106,7 @@ impl Edge {
         let run =
             Run::begin(start, &mut now.moment(&mut entropy, self.bug)).map_err(|fault| fault.to_string())?;
         oracle.begun(run.id())?;
-        outflows.insert(run.id(), Outflow::new(Ranges::default(), Vec::new()));
+        outflows.insert(run.id(), Outflow::new(Ranges::default(), &Ranges::default(), Vec::new()));
         handed.begin(run.id());
         let (unkept, connected, read, ended) = (VecDeque::new(), false, 0, false);
         self.process = Some(Process { run, unkept, outflows, handed, entropy, connected, read, ended });
@@ -163,7 +166,7 @@ impl Edge {
                 Err(line) => {
                     process.unkept.push_front(line);
                     self.held_up += 1;
-                    if self.trim(1, Spare::AtHub, oracle) {
+                    if self.trim(1, Stake::AtHub, oracle) {
                         continue;
                     }
                     return;
@@ -313,24 +316,6 @@ impl Edge {
             }
         }
         Ok(())
-    }
-
-    /// The journal is too large: blocks of the first run that has some to spare go. Says whether any went.
-    pub fn trim(&mut self, count: u64, spare: Spare, oracle: &mut Oracle) -> bool {
-        let Some(process) = &mut self.process else { return false };
-        for (run, outflow) in &mut process.outflows {
-            let gone = outflow.trim(count, spare);
-            for trimmed in &gone {
-                self.journal.remove(
-                    |line| matches!(line, Line::Block(r, place, _) if r == run && trimmed.range.contains(place.number)),
-                );
-                oracle.trimmed(*run, *trimmed);
-            }
-            if !gone.is_empty() {
-                return true;
-            }
-        }
-        false
     }
 
     pub fn reconnect(&mut self) {

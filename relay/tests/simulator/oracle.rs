@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schwann_relay::{BlockPlace, End, Ranges, RunId, Trimmed};
+use schwann_relay::{BlockPlace, End, Range, Ranges, RunId};
 
 use crate::{
     edge::Edge,
@@ -41,8 +41,8 @@ impl Oracle {
         self.published.insert((run, number));
     }
 
-    pub fn trimmed(&mut self, run: RunId, trimmed: Trimmed) {
-        for number in trimmed.range.first..=trimmed.range.last {
+    pub fn trimmed(&mut self, run: RunId, range: Range) {
+        for number in range.first..=range.last {
             self.trimmed.insert((run, number));
         }
     }

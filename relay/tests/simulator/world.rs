@@ -1,6 +1,6 @@
 //! The turns: chaos first, then calm, then judgement.
 
-use schwann_relay::{Spare, StreamId};
+use schwann_relay::{Stake, StreamId};
 
 use crate::{
     edge::Edge,
@@ -198,7 +198,7 @@ impl World {
 
     fn rarity(&mut self) -> Result<(), String> {
         match self.chance.below(5) {
-            0 => _ = self.edge.trim(1 + self.chance.draw() % 3, Spare::Any, &mut self.oracle),
+            0 => _ = self.edge.trim(1 + self.chance.draw() % 3, Stake::OnlyHere, &mut self.oracle),
             1 => self.now.revoked = true,
             2 => self.edge.journal.set_room(Some(self.chance.below(4)).filter(|room| *room < 3)),
             3 => self.recorder.disk.set_room(Some(self.chance.below(6)).filter(|room| *room < 3)),
