@@ -326,8 +326,8 @@ const KEYS = {
 document.addEventListener("keydown", event => {
   const target = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog, [role=menu]")) return;
-  // A space belongs to the button or field that has the focus, and arrows to a choice.
-  if (target.matches("input[type=search], select") || (event.key === " " && target.matches("button, summary, input, a")) ||
+  // What is typed belongs to the field that takes text; a space to the button or box that has the focus, and arrows to a choice.
+  if (target.matches("input:not([type=radio], [type=checkbox], [type=range]), textarea, select") || (event.key === " " && target.matches("button, summary, input, a")) ||
     (event.key.startsWith("Arrow") && target.matches("input"))) return;
   if (marks.has(event.key.toLowerCase()) && !event.repeat) { event.preventDefault(); return void marks.mark(event.key.toLowerCase(), event.timeStamp); }
   const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
