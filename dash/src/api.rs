@@ -68,8 +68,7 @@ pub(super) fn record(link: &mut Link, request: &Request, desk: &Desk, role: Role
 fn fields(query: &str) -> Value {
     let mut all = Map::new();
     for (key, value) in query.split('&').filter_map(|part| part.split_once('=')) {
-        let text = value.replace('+', " ");
-        let text = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        let text = decoded(value);
         match key {
             "token" => {}
             "wanted" | "required" => {
@@ -87,10 +86,15 @@ fn fields(query: &str) -> Value {
     all.into()
 }
 
+/// What a value of a query says, as forms and `urlencode` write it: with `+` for a space.
+fn decoded(value: &str) -> String {
+    percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned()
+}
+
 fn mark(link: &mut Link, request: &Request, lab: &Lab) -> io::Result<()> {
     let now = local_clock();
     let text = request.query.split('&').find_map(|part| part.strip_prefix("text="));
-    let Some(text) = text.map(|text| percent_decode_str(text).decode_utf8_lossy()) else {
+    let Some(text) = text.map(decoded) else {
         let reason = json!({ "reason": "The address lacks the text: /api/mark?token=…&text=…" });
         return respond(link, "400 Bad Request", &reason);
     };
@@ -104,4 +108,16 @@ fn respond(link: &mut Link, status: &str, body: &Value) -> io::Result<()> {
     // Pages of all origins may read it: each request has shown the token.
     let headers = "Access-Control-Allow-Origin: *\r\n";
     request::respond(link, status, "application/json", headers, body.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plus_of_a_query_is_a_space_and_an_escaped_one_is_itself() {
+        for (value, text) in [("left+hand", "left hand"), ("left%20hand", "left hand"), ("1%2B1", "1+1")] {
+            assert_eq!(decoded(value), text);
+        }
+    }
 }
