@@ -33,6 +33,10 @@ pub(super) fn labels(info: &StreamInfo) -> Labels {
         names.push(text("label"));
         units.push(text("unit"));
     }
+    if names.len() < info.channel_count() as usize {
+        // What is not described has no unit, and the others' says nothing of it.
+        units.push(String::new());
+    }
     units.sort_unstable();
     units.dedup();
     let unit = if let [unit] = &mut *units { short(core::mem::take(unit)) } else { String::new() };
@@ -74,10 +78,17 @@ mod tests {
 
     #[test]
     fn names_and_the_common_unit_are_read() {
-        let read = labels(&stream(&[["Fp1", "microvolts"], [" Cz ", "microvolts"]]));
+        let read = labels(&stream(&[["Fp1", "microvolts"], [" Cz ", "microvolts"], ["", "microvolts"]]));
         assert_eq!([0, 1, 2].map(|channel| read.name(channel)), ["Fp1", "Cz", "3"]);
         assert_eq!(read.unit, "µV");
-        assert_eq!(labels(&stream(&[["A", "V"], ["B", "mm"]])).unit, "");
+        assert_eq!(labels(&stream(&[["A", "V"], ["B", "mm"], ["C", "V"]])).unit, "");
+    }
+
+    #[test]
+    fn a_channel_that_is_not_described_does_not_get_the_unit_of_the_others() {
+        let read = labels(&stream(&[["Fp1", "microvolts"], ["Cz", "microvolts"]]));
+        assert_eq!([1, 2].map(|channel| read.name(channel)), ["Cz", "3"]);
+        assert_eq!(read.unit, "");
     }
 
     #[test]
