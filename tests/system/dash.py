@@ -34,7 +34,7 @@ from dash_phone import check_phone
 from dash_rail import check_rail
 from dash_record import check_record
 from dash_record_kept import check_record_kept
-from dash_recording import check_recording
+from dash_recording import check_overview, check_recording
 from dash_strip import check_strip_and_reference
 from dash_truth import check_truth
 from dash_types import check_types
@@ -321,6 +321,7 @@ def main() -> None:
     check_record_kept()
     check_recording()
     check_calm()
+    check_overview()
     check_hidden()
     check_gone()
     check_truth()

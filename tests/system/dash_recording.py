@@ -42,3 +42,28 @@ def check_page(page: Page) -> None:
     page.wait("document.querySelectorAll('#event-list li').length > 3", "its markers are listed")
     page.screenshot(STATE / "dash-recording.png")
     check_axe_rules(page, "recording")
+
+
+def check_overview() -> None:
+    """What is drawn from the overview of a long stretch is as sent, whatever was wished for, and that is what is said."""
+    path = STATE / "dash-overview.xdf"
+    path.unlink(missing_ok=True)
+    subprocess.run([PROGRAMS / "schwann", "fake", "eeg:64@1000", "--seconds", "120", "-o", path], env=ENVIRONMENT, check=True, capture_output=True)
+    processing = "document.getElementById('processing').textContent"
+    change = "Object.assign(document.getElementById('{}'), {{ value: '{}' }}).dispatchEvent(new Event('change'))"
+    page = Page()
+    try:
+        with dashboard("--no-browser", str(path)) as (url, _):
+            page.call("Page.navigate", url=url)
+            page.wait(f"{TIME}.startsWith('0:00.0 to 0:10.0')", "a long recording is there", 20)
+            page.wait("document.getElementById('reference').options.length === 67", "each channel is offered as a reference", 20)
+            for reference, said in (("3", "Shown minus "), ("bipolar", "Shown bipolar"), ("average", "Shown minus the average of 64")):
+                page.value(change.format("reference", reference))
+                page.wait(f"{processing}.startsWith('{said}')", f"ten seconds of it are as wished: {said}", 20)
+                page.value(change.format("window", 120))
+                page.wait(f"{processing} === 'Shown as sent.'", "and all of it is as sent, and is called so", 20)
+                page.value(change.format("window", 10))
+            expect(not page.problems, "long stretches are called as sent, which they are", page.problems)
+    finally:
+        page.close()
+        path.unlink()

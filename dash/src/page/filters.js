@@ -55,15 +55,23 @@ export class Filters {
   }
 }
 
-/** A channel minus itself would be a line of nothing, so that it is shown as it is. */
-function minus({ labels, channels }, reference) { return `minus ${labels[reference]}${channels.includes(reference) ? " (itself as sent)" : ""}`; }
+/**
+ * What is taken from the traces, as the program says of each: a wish is not heeded where a long stretch is drawn from an index.
+ * A channel minus itself would be a line of nothing, so that it is shown as it is.
+ */
+function minus({ averaged, minus: others, labels, channels }, montage) {
+  if (averaged) return `minus the average of ${averaged}`;
+  if (others.every(other => other === null)) return "";
+  if (montage === "bipolar") return "bipolar";
+  const reference = others.find(other => other !== null);
+  return `minus ${labels[reference]}${channels.includes(reference) ? " (itself as sent)" : ""}`;
+}
 
 /** What is shown is not what was sent: that is said. */
 function sentence({ view, montage }) {
   const { high_pass, low_pass, notch } = view.filters;
   const parts = [
-    view.averaged ? `minus the average of ${view.averaged}` : montage === "bipolar" ? "bipolar" : montage ? minus(view, Number(montage)) : "",
-    high_pass && `above ${high_pass} Hz`, low_pass && `below ${low_pass} Hz`, notch && `without ${notch} Hz and harmonics`,
+    minus(view, montage), high_pass && `above ${high_pass} Hz`, low_pass && `below ${low_pass} Hz`, notch && `without ${notch} Hz and harmonics`,
   ].filter(Boolean);
   return parts.length ? `Shown ${parts.join(", ")}; recorded as sent.` : "Shown as sent.";
 }
