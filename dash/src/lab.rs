@@ -133,7 +133,7 @@ impl Lab {
             unseen.rest();
         }
         // One that cannot be received says so in its row.
-        let _ = row.follow(&row.info(), &self.inside.context, &self.inside.seats);
+        row.follow(&row.info(), &self.inside.context, &self.inside.seats);
     }
 
     /// Forgets streams that have stopped. A sender that comes back gets a new row.
@@ -211,7 +211,7 @@ impl Inside {
                 RowMatch::New => without_room += usize::from(without_room > 0 || !self.list(info)),
                 // One that cannot be received, such as one of a later protocol, is tried again.
                 RowMatch::Row(row) if self.may_follow(row) => {
-                    let _ = row.follow(info, &self.context, &self.seats);
+                    row.follow(info, &self.context, &self.seats);
                 }
                 RowMatch::Row(_) | RowMatch::Known => {}
             }
@@ -260,7 +260,7 @@ impl Inside {
             }
             let Some(info) = found.get(&*row.info().uid().to_string_lossy()) else { continue };
             // One that cannot be received is tried again after the others.
-            let _ = row.follow(info, &self.context, &self.seats);
+            row.follow(info, &self.context, &self.seats);
         }
     }
 

@@ -42,7 +42,7 @@ fn row(monitor: &Monitor, has_twin: bool) -> Value {
         "gone": reading.gone,
         "health": reading.health,
         "is_judged": reading.health == Health::Listed || !matches!(reading.verdict, Verdict::Early | Verdict::Trouble(Trouble::NotConnected)),
-        "trouble": trouble.and_then(Trouble::explained),
+        "trouble": reading.fault.or_else(|| trouble.and_then(Trouble::explained)),
         "rate": reading.rate,
         "lag": reading.lag,
         "clock_offset": reading.clock_offset,

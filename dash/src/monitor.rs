@@ -14,7 +14,7 @@ use std::{
 
 use schwann::{
     ChannelFormat, Context, Error, StreamInfo, local_clock,
-    security::{Explained, LastPeer},
+    security::{Explained, LastPeer, reason},
 };
 use schwann_recorder::Gap;
 
@@ -79,6 +79,7 @@ impl Monitor {
             tried: f64::NEG_INFINITY,
             found: now,
             refusal: None,
+            fault: None,
             has_answered: false,
             last_peer: LastPeer::default(),
             dropped: 0,
@@ -93,10 +94,19 @@ impl Monitor {
         Self { id, format, nominal_rate: rate, kind: kind(info), markers, state: Mutex::new(state) }
     }
 
-    /// Receives the stream from where `info` says that it is now, in place of what was received before.
-    ///
-    /// - Errors: it cannot be received, or the system refuses a thread.
-    pub(super) fn follow(
+    /// Receives the stream from where `info` says that it is now, in place of what was received before. If that cannot
+    /// be, its row says why.
+    pub(super) fn follow(self: &Arc<Self>, info: &StreamInfo, context: &Arc<Context>, seats: &Seats) {
+        // What cannot even be begun waits for its next turn as others do.
+        self.lock().tried = local_clock();
+        let fault = self.try_to_follow(info, context, seats).err().map(|error| match error {
+            Error::Unsealed => reason(),
+            error => error.to_string(),
+        });
+        self.lock().fault = fault;
+    }
+
+    fn try_to_follow(
         self: &Arc<Self>,
         info: &StreamInfo,
         context: &Arc<Context>,
@@ -335,6 +345,7 @@ impl Monitor {
             sender: inlet.and_then(|inlet| inlet.peer()).map(|peer| peer.statement.name.as_str().to_owned()),
             // A sender that is not there refuses nothing.
             refusal: state.refusal.filter(|_| gone.is_none()).map(|refusal| Explained(refusal).to_string()),
+            fault: state.fault.clone().filter(|_| gone.is_none()),
             gone,
             verdict: state.verdict(now),
             rate: state.gauge.rate(now),

@@ -34,6 +34,8 @@ pub(super) struct Reading {
     pub(super) sender: Option<String>,
     /// Why there is no session with the sender, and the command that mends it.
     pub(super) refusal: Option<String>,
+    /// Why this program cannot receive it, whoever sends it.
+    pub(super) fault: Option<String>,
     /// For how many seconds there has been no sender, if no search finds one either.
     pub(super) gone: Option<f64>,
     /// How its samples are.

@@ -38,6 +38,7 @@ from dash_recording import check_overview, check_recording
 from dash_strip import check_strip_and_reference
 from dash_truth import check_truth
 from dash_types import check_types
+from dash_unreceived import check_unreceived
 from dash_web import check_web
 from dash_words import check_words
 
@@ -320,8 +321,8 @@ def main() -> None:
     check_record()
     check_record_kept()
     check_recording()
-    check_calm()
     check_overview()
+    check_calm()
     check_hidden()
     check_gone()
     check_truth()
@@ -331,6 +332,7 @@ def main() -> None:
     check_hook()
     check_others()
     check_hostile_streams()
+    check_unreceived()
     check_thousand()
     check_beyond()
 

@@ -73,7 +73,7 @@ def check_thousand() -> None:
             page.close()
 
 
-def answer_for(count: int, until: threading.Event) -> None:
+def answer_for(count: int, until: threading.Event, info: str = INFO) -> None:
     """Answers every search as that many streams would, whose outlets are not there."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as service:
         service.bind(("127.0.0.1", 16571))
@@ -85,7 +85,7 @@ def answer_for(count: int, until: threading.Event) -> None:
                 if lines[0] == "LSL:shortinfo":
                     port, identity = lines[2].split()
                     for number in range(count):
-                        service.sendto(f"{identity}\r\n{INFO.format(number=number, session=SESSION)}".encode(), (host, int(port)))
+                        service.sendto(f"{identity}\r\n{info.format(number=number, session=SESSION)}".encode(), (host, int(port)))
                         time.sleep(0.0002)
 
 

@@ -72,6 +72,7 @@ struct Lab {
     limits: Limits,
     probes: Probes,
     hidden: Hidden,
+    /// Why streams that are there now cannot be received, one each.
     problems: Vec<String>,
     hubs: Hubs,
 }
@@ -100,15 +101,12 @@ impl Lab {
         self.hubs.update();
         let found = self.resolver.results();
         found.iter().for_each(|info| self.hidden.note_found(info));
-        for (info, error) in self.probes.update(&found) {
-            let problem = match error {
-                Error::Unsealed => format!("{}: {}", info.name(), security::reason()),
-                error => format!("{}: {error}", info.name()),
-            };
-            if !self.problems.contains(&problem) && self.problems.len() < PROBLEMS_MOST {
-                self.problems.push(problem);
-            }
-        }
+        let failed = self.probes.update(&found).into_iter();
+        let problems = failed.map(|(info, error)| match error {
+            Error::Unsealed => format!("{}: {}", info.name(), security::reason()),
+            error => format!("{}: {error}", info.name()),
+        });
+        self.problems = problems.collect();
     }
 
     /// The state of every stream, by name, and what it means.
@@ -131,7 +129,8 @@ impl Lab {
     fn is_well(&self, states: &[Judged]) -> bool {
         let is_calm = states.iter().all(|judged| judged.verdict.is_calm());
         let is_there = !states.is_empty() || !self.hubs.rows().is_empty();
-        let all_seen = self.probes.waiting() == 0 && self.hidden.unseen().is_empty();
+        let all_seen =
+            self.probes.waiting() == 0 && self.problems.is_empty() && self.hidden.unseen().is_empty();
         is_there && is_calm && all_seen && self.hubs.troubles() == 0
     }
 

@@ -31,6 +31,8 @@ pub(super) struct MonitorState {
     /// When a search has last found the sender.
     pub(super) found: f64,
     pub(super) refusal: Option<Refusal>,
+    /// Why it could not be received when that was last tried.
+    pub(super) fault: Option<String>,
     /// Whether there ever was a connection.
     pub(super) has_answered: bool,
     pub(super) last_peer: LastPeer,

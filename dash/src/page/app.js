@@ -230,7 +230,7 @@ function tell() {
     stopped: `${stream.name} has stopped. It goes on here when it is back.`,
     silent: `${stream.name} is connected but sends nothing.`,
     connecting: "Connecting …",
-    listed: "Connecting …",
+    listed: stream.trouble ?? "Connecting …",
     unknown: "No contact",
   };
   const empty = panel.isEmpty(plot.edge);

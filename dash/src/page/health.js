@@ -24,7 +24,8 @@ export const LOCK_TITLES = {
 export function stateOf({ health, trouble, refusal }) {
   if (health === "unknown") return health;
   if (refusal) return "refused";
-  return health === "live" && trouble ? "unwell" : health;
+  // One that is only listed has a trouble if it cannot be received.
+  return trouble && ["live", "listed"].includes(health) ? "unwell" : health;
 }
 
 /** The same, as it is said. */

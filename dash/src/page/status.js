@@ -1,7 +1,7 @@
 // The line at the top: is all well, is it locked, what time is it.
 
 import { clockText, plural } from "./format.js";
-import { isSuspect } from "./health.js";
+import { isSuspect, stateOf } from "./health.js";
 
 const part = id => document.getElementById(id);
 
@@ -12,7 +12,7 @@ export function tellStatus(streams, more = []) {
     [number(stream => stream.health === "stopped" && !stream.refusal), "gone"],
     [number(stream => stream.refusal), "refused"],
     [number(stream => stream.health === "silent"), "silent"],
-    [number(stream => stream.trouble && stream.health === "live"), "not well"],
+    [number(stream => stateOf(stream) === "unwell"), "not well"],
     [number(stream => stream.gaps > 0), "with gaps"],
   ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`).concat(more);
   const total = plural(streams.length, "stream"), unjudged = number(stream => !stream.is_judged);

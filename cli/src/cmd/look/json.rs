@@ -5,7 +5,7 @@ use schwann::security::Explained;
 use schwann_recorder::{Limits, Trouble};
 use serde_json::{Value, json};
 
-use super::{Judged, Lab};
+use super::{Judged, Lab, PROBLEMS_MOST};
 
 impl Lab {
     pub(super) fn json(&self, states: &[Judged]) -> Value {
@@ -19,7 +19,7 @@ impl Lab {
                 "refusal": unseen.reason,
             })).collect::<Vec<_>>(),
             "not_looked_at": self.probes.waiting(),
-            "problems": self.problems,
+            "problems": self.problems.iter().take(PROBLEMS_MOST).collect::<Vec<_>>(),
             "remote": self.hubs.json(),
         })
     }

@@ -4,7 +4,7 @@ use schwann::inlet::Protection;
 use schwann::security::{self, Explained};
 use schwann_recorder::{Elsewhere, StreamState, Unseen, Verdict};
 
-use super::{COMPLETE_AT_LAST, Judged, Lab};
+use super::{COMPLETE_AT_LAST, Judged, Lab, PROBLEMS_MOST};
 use crate::lab;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Look, Palette, plural, printable, rate, short_time, thousands};
@@ -30,10 +30,11 @@ impl Lab {
     }
 
     fn title(&self, states: &[Judged], remote: usize, hidden: usize, palette: Palette) -> String {
-        let unseen = match hidden {
+        let lacking = |count, how: &str| match count {
             0 => String::new(),
-            count => palette.paint(Look::Warning, format!(", {count} NOT SEEN")).to_string(),
+            count => palette.paint(Look::Warning, format!(", {count} {how}")).to_string(),
         };
+        let unseen = lacking(hidden, "NOT SEEN") + &lacking(self.problems.len(), "NOT RECEIVED");
         let session = format!(
             "session {}; encryption {}",
             self.config.lab.session_id,
@@ -96,7 +97,7 @@ impl Lab {
                 self.probes.waiting()
             ));
         }
-        remarks.extend(self.problems.iter().cloned());
+        remarks.extend(self.problems.iter().take(PROBLEMS_MOST).cloned());
         // Names are in them.
         remarks.iter().map(|remark| printable(remark).into_owned()).collect()
     }
