@@ -81,7 +81,7 @@ impl Lab {
             rows: Mutex::default(),
             markers: Arc::default(),
             pen: Pen::new(Arc::clone(&home), source()),
-            desk: Arc::new(Desk::new(Arc::clone(&home), recordings.to_owned())),
+            desk: Arc::new(Desk::new(Arc::clone(&home), recordings.to_owned(), source())),
             home,
             seats: Seats::default(),
             room: Arc::default(),

@@ -8,7 +8,7 @@ use std::{
 
 use schwann::{Context, StreamInfo, local_clock};
 use schwann_recorder::{
-    Naming, RecordingStream, Stop, Trouble, Verdict,
+    Naming, RecordingStream, Selector, Stop, Trouble, Verdict,
     control::{Control, Ended, Progress, Settings},
 };
 use serde_json::{Value, json};
@@ -29,16 +29,21 @@ pub(super) struct Desk {
 
 /// Who opened the recorder.
 enum Whose {
-    /// This desk, anew for each recording.
-    Own(Arc<Context>),
+    /// This desk, anew for each recording. The markers of its dashboard, with this source id, are in each.
+    Own(Arc<Context>, String),
     /// The program, which drives it as well.
     Given,
 }
 
 impl Desk {
-    /// Prepares to record into `folder`, which no recording leaves.
-    pub(super) fn new(context: Arc<Context>, folder: PathBuf) -> Self {
-        Self { whose: Whose::Own(context), folder, orders: Mutex::default(), control: Mutex::default() }
+    /// Prepares to record into `folder`, which no recording leaves; `markers` is the source id of the dashboard's own.
+    pub(super) fn new(context: Arc<Context>, folder: PathBuf, markers: String) -> Self {
+        Self {
+            whose: Whose::Own(context, markers),
+            folder,
+            orders: Mutex::default(),
+            control: Mutex::default(),
+        }
     }
 
     /// Drives a recorder that records into `folder`.
@@ -53,13 +58,13 @@ impl Desk {
         let _alone = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         // The status is asked for all the time, and does not wait for a search.
         let control = self.lock().clone();
-        if let (Order::Start(plan), Whose::Own(context)) = (order, &self.whose) {
-            return self.open_and_start(plan, context, control.as_ref());
+        if let (Order::Start(plan), Whose::Own(context, markers)) = (order, &self.whose) {
+            return self.open_and_start(plan, context, markers, control.as_ref());
         }
         let control = control.ok_or("Nothing is being recorded.")?;
         match order {
             Order::Start(plan) => return start(plan, &control),
-            Order::Prepare(_) if matches!(self.whose, Whose::Own(_)) => return Err(WITH_START.into()),
+            Order::Prepare(_) if matches!(self.whose, Whose::Own(..)) => return Err(WITH_START.into()),
             Order::Prepare(plan) => return plan.prepare(&control),
             Order::Next => control.next_run().map(drop),
             Order::Note { text } => control.annotate(text),
@@ -72,10 +77,13 @@ impl Desk {
         &self,
         plan: &Plan,
         context: &Arc<Context>,
+        markers: &str,
         before: Option<&Control>,
     ) -> Result<(), Reason> {
         before.map_or(Ok(()), check_idle)?;
-        let settings = Settings::new(Naming::dated(&self.folder));
+        let mut settings = Settings::new(Naming::dated(&self.folder));
+        // Their stream opens with the first marker, so that nobody can choose it before.
+        settings.welcome = vec![own(markers)?];
         let new = Control::open(Arc::clone(context), settings).map_err(|error| error.to_string())?;
         plan.prepare(&new)?;
         new.start_when_complete(FINDING_TIME, &Stop::default()).map_err(|error| error.to_string())?;
@@ -94,13 +102,18 @@ impl Desk {
         // A page is told where its file goes, and "." says nothing there.
         let folder =
             path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone()).display().to_string();
+        let markers = match &self.whose {
+            Whose::Own(_, markers) => Some(markers),
+            Whose::Given => None,
+        };
         let control = self.lock().clone();
         let Some(status) = control.as_ref().map(Control::status) else {
-            let idle = json!({ "folder": folder, "recording": null, "ended": null, "remarks": [], "remarks_passed": 0, "failure": null });
+            let idle = json!({ "folder": folder, "markers": markers, "recording": null, "ended": null, "remarks": [], "remarks_passed": 0, "failure": null });
             return (idle, Vec::new());
         };
         let state = json!({
             "folder": folder,
+            "markers": markers,
             "recording": status.recording.as_ref().map(progress),
             "ended": status.ended.last().map(|ended| ended_json(ended)),
             "remarks": status.remarks,
@@ -128,6 +141,11 @@ fn start(plan: &Plan, control: &Control) -> Result<(), Reason> {
     let started = plan.prepare(control).and_then(|()| control.start().map_err(|error| error.to_string()));
     // A start that is refused chooses and names nothing.
     started.map(drop).inspect_err(|_| control.restore(before))
+}
+
+/// What chooses a dashboard's own markers.
+fn own(markers: &str) -> Result<Selector, Reason> {
+    format!("source_id='{markers}'").parse().map_err(|error| format!("{markers}: {error}"))
 }
 
 fn check_idle(control: &Control) -> Result<(), Reason> {

@@ -60,6 +60,8 @@ pub struct Settings {
     pub wanted: Vec<Selector>,
     /// Without these no recording begins.
     pub required: Vec<Selector>,
+    /// These are recorded as well, if they come: that they do not is no fault.
+    pub welcome: Vec<Selector>,
     /// What recordings are called.
     pub naming: Naming,
     /// Keys that recordings are sealed to; nothing to do as the configuration says.
@@ -77,6 +79,7 @@ impl Settings {
         Self {
             wanted: Vec::new(),
             required: Vec::new(),
+            welcome: Vec::new(),
             naming,
             sealed_to: None,
             split_every: None,

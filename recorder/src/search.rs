@@ -24,6 +24,8 @@ pub struct Search {
     wanted: Vec<Selector>,
     /// What must be there.
     required: Vec<Selector>,
+    /// What is recorded beside what is wanted, and is no loss if it does not come.
+    welcome: Vec<Selector>,
     /// Streams that are recorded or were, by UID.
     known: Vec<String>,
     began: Instant,
@@ -71,7 +73,8 @@ impl Search {
     ) -> Result<Self, ResolveError> {
         let resolver = ContinuousResolver::all(context, FORGET_AFTER)?;
         let wanted = joined(wanted, required);
-        Ok(Self { resolver, wanted, required: required.to_vec(), known: Vec::new(), began: Instant::now() })
+        let (required, welcome, known) = (required.to_vec(), Vec::new(), Vec::new());
+        Ok(Self { resolver, wanted, required, welcome, known, began: Instant::now() })
     }
 
     /// Waits for every required stream; returns what is there then, or nothing if told to stop before.
@@ -107,7 +110,8 @@ impl Search {
         self.known.dedup();
         let mut new = Vec::new();
         for info in found {
-            let is_wanted = self.wanted.is_empty() || self.wanted.iter().any(|one| one.chooses(&info));
+            let mut chosen = self.wanted.iter().chain(&self.welcome);
+            let is_wanted = self.wanted.is_empty() || chosen.any(|one| one.chooses(&info));
             let is_return = recorded.iter().any(|stream| {
                 let is_away = stream.phase == Phase::Recovering || !present.contains(&uid(&stream.info));
                 let is_over = matches!(stream.phase, Phase::Failed | Phase::Lost);
@@ -134,6 +138,11 @@ impl Search {
     /// Demands these streams from now on.
     pub fn require(&mut self, required: &[Selector]) {
         self.required = required.to_vec();
+    }
+
+    /// Records these as well from now on, if they come.
+    pub fn welcome(&mut self, welcome: &[Selector]) {
+        self.welcome = welcome.to_vec();
     }
 
     /// The required streams that are not there.

@@ -95,6 +95,35 @@ def check_kept() -> None:
     expect("sneezed" in str([stream["time_series"] for name, stream in found.items() if name != "path"]), "and so is the note", set(found))
 
 
+def check_chosen() -> None:
+    """Nothing is recorded if nothing is ticked; what is required is; and marks are that come after the choice."""
+    untick = f"{LINES}.filter(line => !line.querySelector('[name=wanted]').disabled).forEach(line => line.querySelector('[name=wanted]').click())"
+    with lab("Lab") as (page, _, _, folder):
+        open_dialog(page)
+        page.value(untick)
+        page.value(START)
+        page.wait("document.getElementById('problem-dialog').open", "a recording of nothing is refused", 20)
+        page.value("document.querySelector('#problem-dialog button').click()")
+        expect(page.value(f"/not recording/.test({STATUS})"), "and nothing is recorded")
+        open_dialog(page)
+        page.value(untick)
+        page.value(f"{LINES}.find(line => line.textContent.includes('LabMarkers')).querySelector('[name=required]').click()")
+        page.value(START)
+        page.wait(f"/recording .* 1 stream/.test({STATUS})", "what is required alone is recorded", 30)
+        page.value("document.activeElement.blur()")
+        page.press("7", "Digit7")
+        page.wait(f"/recording .* 2 streams/.test({STATUS})", "a mark opens a stream, which is recorded as well", 30)
+        page.value("document.getElementById('events').open = true")
+        page.wait("/mark 7/.test(document.getElementById('event-list').textContent)", "the mark is listed", 20)
+        page.wait("window.since ??= performance.now(), performance.now() - since > 1500", "and has had the time to be recorded")
+        stop(page)
+        ended = page.value(STATUS)
+        found = load(folder)
+    expect("well" not in ended, "it is well", ended)
+    expect(set(found) - {"path", "Annotations"} == {"LabMarkers", "Dashboard markers"}, "only what was chosen and the marks are in it", set(found))
+    expect(["mark 7"] in found["Dashboard markers"]["time_series"], "with the mark", found["Dashboard markers"]["time_series"])
+
+
 def check_lost() -> None:
     """A required stream that ends is said beside all windows, in the summary and the title; and so is a program that stands still."""
     with lab("Lab", "Other") as (page, process, (first, _), folder):
@@ -122,6 +151,7 @@ def check_lost() -> None:
 
 def check_record_kept() -> None:
     check_kept()
+    check_chosen()
     check_lost()
 
 

@@ -70,7 +70,7 @@ export class Recording {
 
   #open() {
     part("record-folder").textContent = `The file goes into ${this.#status?.folder ?? "the folder in which the program runs"}.`;
-    part("record-streams").replaceChildren(...this.#streams.filter(stream => stream.health !== "stopped").map(line));
+    part("record-streams").replaceChildren(...this.#streams.filter(stream => stream.health !== "stopped").map(stream => line(stream, this.#status?.markers)));
     this.#showNaming();
     this.#dialog.returnValue = "";
     this.#dialog.showModal();
@@ -85,8 +85,10 @@ export class Recording {
     // Browsers ask only after a hand has done something.
     if ("Notification" in window && Notification.permission === "default") Notification.requestPermission();
     const lines = [...part("record-streams").querySelectorAll("li")];
-    const of = kind => lines.filter(line => line.querySelector(`[name=${kind}]`).checked).map(line => line.dataset.query);
-    const chosen = of("wanted"), value = id => part(id).value.trim();
+    const of = (...kinds) => lines.filter(line => kinds.some(kind => line.querySelector(`[name=${kind}]`).checked)).map(line => line.dataset.query);
+    // What is required is recorded. No query at all would choose every stream.
+    const chosen = of("wanted", "required"), value = id => part(id).value.trim();
+    if (lines.length && !chosen.length) return void refuse("No stream is ticked, so nothing is recorded.");
     this.#order({ order: "start", wanted: chosen.length === lines.length ? [] : chosen, required: of("required"), naming: value("record-naming"),
       participant: value("record-participant"), session: value("record-session"), task: value("record-task"), template: value("record-template") });
   }
@@ -102,19 +104,24 @@ export class Recording {
       await this.#lab.ask({ type: "record", ...order });
       return true;
     } catch (error) {
-      part("record-problem").textContent = error.message;
-      part("problem-dialog").showModal();
+      refuse(error.message);
       return false;
     }
   }
 }
 
-function line(stream) {
+function refuse(sentence) {
+  part("record-problem").textContent = sentence;
+  part("problem-dialog").showModal();
+}
+
+/** What may be ticked of a stream. The dashboard's own markers, of the source `markers`, are in each of its recordings. */
+function line(stream, markers) {
   const item = document.createElement("li");
   item.dataset.query = queryOf(stream);
   const box = (name, words, checked) => {
     const label = document.createElement("label"), input = document.createElement("input");
-    Object.assign(input, { type: "checkbox", name, checked });
+    Object.assign(input, { type: "checkbox", name, checked, disabled: name === "wanted" && stream.source === markers });
     label.append(input, words);
     return label;
   };

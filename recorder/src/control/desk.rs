@@ -59,7 +59,8 @@ struct Closing {
 
 impl Desk {
     pub(super) fn open(context: Arc<Context>, settings: Settings) -> Result<Self, ResolveError> {
-        let search = Search::start(Arc::clone(&context), &settings.wanted, &settings.required)?;
+        let mut search = Search::start(Arc::clone(&context), &settings.wanted, &settings.required)?;
+        search.welcome(&settings.welcome);
         Ok(Self {
             context,
             settings,
@@ -193,6 +194,7 @@ impl Desk {
 
     pub(super) fn restore(&mut self, settings: Settings) {
         self.search.require(&settings.required);
+        self.search.welcome(&settings.welcome);
         self.settings = settings;
     }
 
@@ -380,3 +382,6 @@ fn changed(info: &StreamInfo, recorded: &[RecordingStream]) -> Option<String> {
 const GONE_AFTER: Duration = Duration::from_secs(1);
 /// Sentences that are kept.
 const REMARKS_MAX: usize = 50;
+
+#[cfg(test)]
+mod tests;
