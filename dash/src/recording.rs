@@ -173,6 +173,7 @@ fn progress(progress: &Progress) -> Value {
         "seconds_left": forecast.and_then(|forecast| forecast.seconds_left),
         "is_short": forecast.is_some_and(|forecast| forecast.is_short()),
         "lost_files": paths(&progress.lost_files),
+        "incomplete_files": progress.incomplete.iter().map(|failed| failed.path.display().to_string()).collect::<Vec<_>>(),
     })
 }
 
@@ -190,6 +191,7 @@ fn ended_json(ended: &Ended) -> Value {
         "seconds": ended.seconds,
         "streams": ended.streams.len(),
         "lost_files": paths(&ended.lost_files),
+        "incomplete_files": ended.incomplete.iter().map(|failed| failed.path.display().to_string()).collect::<Vec<_>>(),
         "is_well": ended.is_well(),
     })
 }

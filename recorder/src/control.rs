@@ -130,6 +130,8 @@ pub struct Progress {
     pub left_out: usize,
     /// Files of it that were moved or deleted while they were recorded.
     pub lost_files: Vec<PathBuf>,
+    /// Files of it before this one that could not be completed: each lacks what came last, or its end.
+    pub incomplete: Vec<Failed>,
     /// How long the disk takes more; nothing where the system does not say.
     pub forecast: Option<Forecast>,
 }
@@ -154,6 +156,8 @@ pub struct Ended {
     pub left_out: usize,
     /// Files of it that were moved or deleted while they were recorded.
     pub lost_files: Vec<PathBuf>,
+    /// Files of it before the last one that could not be completed: each lacks what came last, or its end.
+    pub incomplete: Vec<Failed>,
     /// Whether a required stream was not connected at the end.
     pub lost_required: bool,
 }
@@ -180,6 +184,7 @@ impl Ended {
         !self.streams.is_empty()
             && self.left_out == 0
             && self.lost_files.is_empty()
+            && self.incomplete.is_empty()
             && !self.lost_required
             && self.unmatched.is_empty()
             && self.streams.iter().zip(&self.verdicts).all(is_whole)

@@ -154,9 +154,10 @@ function last(ended) {
   return [`recorded ${duration(seconds)}, ${size(bytes)}`, ...gone(ended), ...(well ? [] : ["not all is well"])].join(", ");
 }
 
-/** What is missing since somebody moved or deleted a file while it was recorded. */
-function gone({ lost_files: files }) {
-  return files.length ? [`${count(files.length)} ${files.length === 1 ? "file was" : "files were"} moved or deleted while recorded`] : [];
+/** What may be missing with files before the last one: somebody moved or deleted them meanwhile, or their disk failed. */
+function gone({ lost_files: lost, incomplete_files: incomplete }) {
+  const files = ({ length }, what) => length && `${count(length)} ${length === 1 ? "file was" : "files were"} ${what}`;
+  return [files(lost, "moved or deleted while recorded"), files(incomplete.filter(file => !lost.includes(file)), "not completed")].filter(Boolean);
 }
 
 function size(bytes) {

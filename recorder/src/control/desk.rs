@@ -49,6 +49,8 @@ struct Running {
     closing: Vec<Closing>,
     /// Files that were moved or deleted while they were recorded.
     lost_files: Vec<PathBuf>,
+    /// Files that could not be completed.
+    incomplete: Vec<Failed>,
 }
 
 /// A file that streams are leaving.
@@ -119,13 +121,11 @@ impl Desk {
 
     pub(super) fn stop(&mut self) -> Result<Arc<Ended>, ControlError> {
         let running = self.running.take().ok_or(ControlError::Idle)?;
-        let last = running.progress(&self.search);
+        let mut last = running.progress(&self.search);
         let lost_required = running.lacks_required(&last.streams);
         let path = last.path.clone();
         let Running { recorder, closing, .. } = running;
-        for closing in closing {
-            self.note_closed(closing);
-        }
+        last.incomplete.extend(closing.into_iter().filter_map(|closing| self.note_closed(closing)));
         let finished = recorder.finish().map_err(|failure| {
             let failed = Failed { path: path.clone(), failure };
             self.failure = Some(failed.clone());
@@ -140,6 +140,7 @@ impl Desk {
             streams: finished.streams,
             lost_required,
             lost_files: last.lost_files,
+            incomplete: last.incomplete,
             verdicts: last.verdicts,
             unmatched: last.unmatched,
             left_out: last.left_out,
@@ -154,10 +155,7 @@ impl Desk {
         }
         let path = self.next_path()?;
         let running = self.running.as_mut().ok_or(ControlError::Idle)?;
-        match running.go_on_in(path.clone()) {
-            Ok(()) => Ok(path),
-            Err(error) => Err(error),
-        }
+        running.go_on_in(path.clone()).map(|()| path)
     }
 
     pub(super) fn annotate(&self, text: &str) -> Result<(), ControlError> {
@@ -257,13 +255,24 @@ impl Desk {
     fn note_closed_files(&mut self) {
         let Some(running) = &mut self.running else { return };
         let closed: Vec<_> = running.closing.extract_if(.., |closing| closing.thread.is_finished()).collect();
-        closed.into_iter().for_each(|closing| self.note_closed(closing));
+        let incomplete: Vec<_> = closed.into_iter().filter_map(|closing| self.note_closed(closing)).collect();
+        if let Some(running) = &mut self.running {
+            running.incomplete.extend(incomplete);
+        }
     }
 
-    fn note_closed(&mut self, closing: Closing) {
+    /// Takes in how a file was closed; returns it if it could not be completed.
+    fn note_closed(&mut self, closing: Closing) -> Option<Failed> {
         match closing.thread.join().unwrap_or(Err(Failure::Internal)) {
-            Ok(finished) => self.note_complete(closing.path, finished.uncertified),
-            Err(failure) => self.remark(Failed { path: closing.path, failure }.to_string()),
+            Ok(finished) => {
+                self.note_complete(closing.path, finished.uncertified);
+                None
+            }
+            Err(failure) => {
+                let failed = Failed { path: closing.path, failure };
+                self.remark(failed.to_string());
+                Some(failed)
+            }
         }
     }
 
@@ -291,8 +300,9 @@ impl Desk {
 impl Running {
     fn new(recorder: Recorder, required: Vec<Selector>) -> Self {
         let now = Instant::now();
-        let (space, closing, lost_files) = (Space::default(), Vec::new(), Vec::new());
-        Self { recorder, required, began: now, file_began: now, space, bytes_before: 0, closing, lost_files }
+        let (space, closing, lost_files, incomplete) = (Space::default(), Vec::new(), Vec::new(), Vec::new());
+        let (began, file_began, bytes_before) = (now, now, 0);
+        Self { recorder, required, began, file_began, space, bytes_before, closing, lost_files, incomplete }
     }
 
     /// Records new streams; returns what a person should know of them.
@@ -319,9 +329,10 @@ impl Running {
     fn close(&mut self, leaving: Leaving) {
         let path = leaving.path().to_owned();
         let spawned = thread::Builder::new().name("record end".to_owned()).spawn(move || leaving.finish());
-        // Without a thread the file is complete but for its footers, which readers do without.
-        if let Ok(thread) = spawned {
-            self.closing.push(Closing { path, thread });
+        match spawned {
+            Ok(thread) => self.closing.push(Closing { path, thread }),
+            // The file has all samples, but no footers and no certificate.
+            Err(error) => self.incomplete.push(Failed { path, failure: error.into() }),
         }
     }
 
@@ -359,6 +370,7 @@ impl Running {
             unmatched: search.unmatched(&streams),
             left_out: self.recorder.left_out(),
             lost_files: self.lost_files.clone(),
+            incomplete: self.incomplete.clone(),
             forecast: self.space.forecast(),
             streams,
         }

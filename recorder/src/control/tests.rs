@@ -2,6 +2,7 @@
 
 use schwann::local_clock;
 use schwann_proto::stream::ChannelFormat;
+use schwann_xdf::Failure;
 
 use super::*;
 use crate::meter::Meter;
@@ -34,6 +35,7 @@ fn ended(phase: Phase, verdict: Verdict) -> Ended {
         unmatched: Vec::new(),
         left_out: 0,
         lost_files: Vec::new(),
+        incomplete: Vec::new(),
         lost_required: false,
     }
 }
@@ -54,4 +56,11 @@ fn a_stream_that_is_away_at_the_end_is_not_well_and_one_that_ended_for_good_is()
     ] {
         assert_eq!(ended(phase, verdict).is_well(), is_well, "{phase:?} {verdict:?}");
     }
+}
+
+#[test]
+fn a_recording_with_a_file_that_was_not_completed_is_not_well() {
+    let mut ended = ended(Phase::Recording, Verdict::Well);
+    ended.incomplete.push(Failed { path: PathBuf::from("x-1.xdf"), failure: Failure::Device });
+    assert!(!ended.is_well());
 }
