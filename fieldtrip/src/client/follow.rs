@@ -40,7 +40,7 @@ pub enum Update {
         /// The events, in order of arrival.
         events: Vec<Event>,
     },
-    /// The ring has overwritten what this client was too slow to read; it goes on with the newest.
+    /// The ring has overwritten what this client was too slow to read; it goes on with the oldest that is there.
     Lost {
         /// Samples that were missed.
         samples: u32,
@@ -117,10 +117,10 @@ impl Follower {
         }
         // Events first: they belong to samples that are here or yet to come.
         if totals.events > self.next.events {
-            return self.read_events(totals).map(Some);
+            return self.read_events(totals);
         }
         if totals.samples > self.next.samples {
-            return self.read_samples(totals).map(Some);
+            return self.read_samples(totals);
         }
         Ok(None)
     }
@@ -138,38 +138,74 @@ impl Follower {
         }
     }
 
-    fn read_samples(&mut self, totals: Totals) -> Result<Update, ClientError> {
+    fn read_samples(&mut self, totals: Totals) -> Result<Option<Update>, ClientError> {
         let first = self.next.samples;
         let count = (totals.samples - first).min(self.longest_block);
         match self.client.samples(first, first + (count - 1)) {
             Ok(block) => {
                 self.next.samples = first + count;
-                Ok(Update::Samples(block))
+                Ok(Some(Update::Samples(block)))
             }
             Err(ClientError::Refused(_)) => {
-                self.next.samples = totals.samples;
-                Ok(Update::Lost { samples: totals.samples - first, events: 0 })
+                let is_kept = |client: &mut Client, number| client.samples(number, number).map(drop);
+                let Some(next) = self.find_kept(totals, |totals| totals.samples, is_kept)? else {
+                    return Ok(None);
+                };
+                self.next.samples = next;
+                Ok(Some(Update::Lost { samples: next - first, events: 0 }))
             }
             Err(error) => Err(error),
         }
     }
 
-    fn read_events(&mut self, totals: Totals) -> Result<Update, ClientError> {
+    fn read_events(&mut self, totals: Totals) -> Result<Option<Update>, ClientError> {
         let first = self.next.events;
         match self.client.events(first, totals.events - 1) {
             Ok(events) => {
                 self.next.events = totals.events;
-                Ok(Update::Events { first, events })
+                Ok(Some(Update::Events { first, events }))
             }
             Err(ClientError::Refused(_)) => {
-                // The last events are kept, but their number is not known: skip half, and try again.
-                let mut lost = (totals.events - first).div_ceil(2);
-                lost = lost.max(1);
-                self.next.events = first + lost;
-                Ok(Update::Lost { samples: 0, events: lost })
+                let is_kept = |client: &mut Client, number| client.events(number, number).map(drop);
+                let Some(next) = self.find_kept(totals, |totals| totals.events, is_kept)? else {
+                    return Ok(None);
+                };
+                self.next.events = next;
+                Ok(Some(Update::Lost { samples: 0, events: next - first }))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Finds where to go on after a refusal: the oldest number that is still in the ring. `None` if the acquisition ended.
+    ///
+    /// No request asks for that number, and a request for the whole ring brings up to gigabytes: this halves the range.
+    fn find_kept(
+        &mut self,
+        totals: Totals,
+        count: fn(Totals) -> u32,
+        ask: impl Fn(&mut Client, u32) -> Result<(), ClientError>,
+    ) -> Result<Option<u32>, ClientError> {
+        let (mut gone, mut kept) = (count(self.next), count(totals));
+        while kept - gone > 1 {
+            let middle = gone + (kept - gone) / 2;
+            match ask(&mut self.client, middle) {
+                Ok(()) => kept = middle,
+                Err(ClientError::Refused(_)) => gone = middle,
+                Err(error) => return Err(error),
+            }
+        }
+        let now = match self.client.wait(totals, Duration::ZERO) {
+            Ok(now) => now,
+            Err(ClientError::Refused(_)) => Totals::default(),
+            Err(error) => return Err(error),
+        };
+        let Some(moved) = count(now).checked_sub(count(totals)) else {
+            self.header = None;
+            return Ok(None);
+        };
+        // So many went out of a full ring meanwhile. Without as much room again, the next request would come too late, too.
+        Ok(Some(kept.saturating_add(moved.saturating_mul(2)).min(count(now))))
     }
 }
 

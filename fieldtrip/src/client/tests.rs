@@ -203,24 +203,38 @@ fn a_follower_gets_each_sample_and_event_once_through_restarts_and_overruns() {
     for _ in 0..3 {
         buffer.put_samples(2, &[3_i16; 100]).unwrap();
     }
-    assert_eq!(next(), Some(Update::Lost { samples: 150, events: 0 }));
+    assert_eq!(next(), Some(Update::Lost { samples: 50, events: 0 }));
+    assert!(matches!(next(), Some(Update::Samples(block)) if (block.first, block.values.len()) == (62, 400)));
     buffer.put_header(Header::new(1, 1.0, DataType::Int16)).unwrap();
     buffer.put_samples(1, &[5_i16]).unwrap();
     assert!(matches!(next(), Some(Update::Header(header)) if header.channel_count == 1));
     assert!(matches!(next(), Some(Update::Samples(Block { first: 0, .. }))));
     let many: Vec<_> = (0..25).map(|n| Event::number(n, "n", n)).collect();
     buffer.put_events(&many).unwrap();
-    let mut seen = 0;
-    loop {
-        match next() {
-            Some(Update::Lost { events, .. }) => seen += events,
-            Some(Update::Events { first, events }) => {
-                assert_eq!((first, events.len() as u32), (seen, 25 - seen));
-                assert_eq!(events, many[first as usize..]);
-                break;
-            }
-            other => panic!("{other:?}"),
+    assert_eq!(next(), Some(Update::Lost { samples: 0, events: 15 }));
+    assert_eq!(next(), Some(Update::Events { first: 15, events: many[15..].to_vec() }));
+}
+
+#[test]
+fn a_follower_that_comes_late_gets_all_that_the_ring_still_has() {
+    let capacity = Capacity { samples: 600, events: 10, ..Capacity::default() };
+    let server = Server::start(&Address::loopback(0), Buffer::new(capacity), Policy::default()).unwrap();
+    let buffer = server.buffer();
+    buffer.put_header(header()).unwrap();
+    (0..10_i16).for_each(|n| buffer.put_samples(2, &[n; 200]).unwrap());
+    for longest in [64, u32::MAX] {
+        let follower = Follower::new(client(&server, Options::default()), Start::Oldest);
+        let mut follower = follower.with_longest_block(longest);
+        let mut next = || follower.next_update(Duration::from_millis(20)).unwrap();
+        assert_eq!(next(), Some(Update::Header(header())));
+        assert_eq!(next(), Some(Update::Lost { samples: 400, events: 0 }));
+        let mut numbers = Vec::new();
+        while let Some(update) = next() {
+            let Update::Samples(block) = update else { panic!("{update:?}") };
+            assert_eq!(block.first as usize, 400 + numbers.len() / 2);
+            numbers.extend_from_slice(&block.numbers::<i16>().unwrap());
         }
+        assert_eq!(numbers, (4..10).flat_map(|n| [n; 200]).collect::<Vec<_>>());
     }
 }
 
