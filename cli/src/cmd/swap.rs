@@ -132,28 +132,39 @@ fn list(record: &Record) -> Outcome {
 
 /// Puts ours in the place of a library, which is kept. On an error all is as it was.
 fn exchange(file: &Path, ours: &Path, is_ours: bool) -> io::Result<()> {
-    let (kept, new) = (beside(file, KEPT), beside(file, NEW));
+    let new = beside(file, NEW);
     // A link of that name would have another file overwritten; what was broken off may have left one.
     let _ = fs::remove_file(&new);
     let copied =
         fs::copy(ours, &new).and_then(|_| fs::set_permissions(&new, fs::metadata(file)?.permissions()));
-    // One of ours is not worth keeping. The library itself stays until ours takes its place: the program always has one.
-    let linked = copied.and_then(|()| if is_ours { Ok(()) } else { link(file, &kept) });
-    linked.and_then(|()| fs::rename(&new, file)).inspect_err(|_| {
+    let place = || fs::rename(&new, file);
+    // One of ours is not worth keeping.
+    copied.and_then(|()| if is_ours { place() } else { keep(file, place) }).inspect_err(|_| {
         // The first error is the one to report; the new file may be gone already.
         let _ = fs::remove_file(&new);
-        let _ = if is_ours { Ok(()) } else { fs::remove_file(&kept) };
     })
 }
 
-/// Gives a library a second name, or a copy where the disk has no such names. One that was kept before is older.
-fn link(file: &Path, kept: &Path) -> io::Result<()> {
-    if let Err(error) = fs::remove_file(kept)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
+/// Keeps a library while `place` puts another there. One that was kept before gives way, and comes back on an error.
+///
+/// The library itself stays until the other takes its place: the program always has one.
+fn keep(file: &Path, place: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let (kept, older) = (beside(file, KEPT), beside(file, OLDER));
+    match fs::rename(&kept, &older) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
     }
-    fs::hard_link(file, kept).or_else(|_| fs::copy(file, kept).map(drop))
+    // A second name, or a copy where the disk has no such names.
+    let linked = fs::hard_link(file, &kept).or_else(|_| fs::copy(file, &kept).map(drop));
+    let outcome = linked.and_then(|()| place());
+    // The error to report is that of the outcome; often there is no older one.
+    if outcome.is_ok() {
+        let _ = fs::remove_file(&older);
+    } else {
+        let _ = fs::remove_file(&kept);
+        let _ = fs::rename(&older, &kept);
+    }
+    outcome
 }
 
 /// Puts the kept library back; or says why not.
@@ -200,7 +211,7 @@ fn candidates(path: &Path) -> Result<Vec<PathBuf>, Problem> {
 /// The names that liblsl, its packages and its wrappers use; `lsl` alone is that in a framework of macOS.
 fn may_be_lsl(name: &str) -> bool {
     let library = [".so", ".dll", ".dylib"].iter().any(|ending| name.contains(ending));
-    let ours = name.ends_with(KEPT) || name.ends_with(NEW);
+    let ours = [KEPT, NEW, OLDER].iter().any(|ending| name.ends_with(ending));
     name == "lsl" || (library && !ours && (name.starts_with("liblsl") || name.starts_with("lsl")))
 }
 
@@ -224,12 +235,41 @@ fn advice(error: &io::Error) -> String {
 
 const KEPT: &str = ".before-schwann";
 const NEW: &str = ".schwann-new";
+/// A library that was kept before, while its successor is being kept.
+const OLDER: &str = ".older-before-schwann";
 /// Folders below a program's folder that are looked into.
 const DEPTH_MAX: usize = 12;
 
 #[cfg(test)]
 mod tests {
-    use super::may_be_lsl;
+    use std::{env, fs, process};
+
+    use super::{exchange, may_be_lsl};
+
+    #[test]
+    fn an_exchange_that_fails_leaves_all_as_it_was() {
+        let folder = env::temp_dir().join(format!("schwann-swap-{}", process::id()));
+        fs::create_dir_all(folder.join("lsl.dll")).unwrap();
+        let [file, kept, ours] =
+            ["liblsl.so", "liblsl.so.before-schwann", "ours"].map(|name| folder.join(name));
+        fs::write(&file, "theirs").unwrap();
+        fs::write(&kept, "older").unwrap();
+        exchange(&file, &ours, false).expect_err("there is nothing to copy");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "older");
+
+        // A folder cannot be kept.
+        let (odd, odd_kept) = (folder.join("lsl.dll"), folder.join("lsl.dll.before-schwann"));
+        fs::write(&ours, "ours").unwrap();
+        fs::write(&odd_kept, "older").unwrap();
+        exchange(&odd, &ours, false).expect_err("a folder");
+        assert_eq!(fs::read_to_string(&odd_kept).unwrap(), "older");
+
+        exchange(&file, &ours, false).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "ours");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing else is left behind");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn libraries_are_known_by_their_names() {
@@ -238,7 +278,14 @@ mod tests {
         for name in libraries {
             assert!(may_be_lsl(name), "{name}");
         }
-        for name in ["liblsl.so.before-schwann", "liblsl.h", "lsl_c.h", "libasound.so", "lslcmake.cmake"] {
+        for name in [
+            "liblsl.so.before-schwann",
+            "liblsl.so.older-before-schwann",
+            "liblsl.h",
+            "lsl_c.h",
+            "libasound.so",
+            "lslcmake.cmake",
+        ] {
             assert!(!may_be_lsl(name), "{name}");
         }
     }
