@@ -47,9 +47,19 @@ pub(crate) struct Arguments {
 struct Crossing {
     name: String,
     info: StreamInfo,
+    double: Double,
     /// Ends this one alone.
     stop: Arc<Stop>,
     thread: JoinHandle<Result<(), String>>,
+}
+
+/// Another stream with the name, type and source id of one that is brought over.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Double {
+    None,
+    /// Seen at one look: that may be the same stream, before and after a restart.
+    Seen,
+    Told,
 }
 
 /// Brings streams over until the program is ended.
@@ -154,8 +164,13 @@ impl Gateway {
             crossing.stop.raise();
             return say(&format!("{}: its sender came back with another shape", crossing.name));
         }
-        if self.crossings.contains_key(&uid) || self.left_alone.contains(&uid) || self.crosses(info) {
+        if self.crossings.contains_key(&uid) || self.left_alone.contains(&uid) {
             return;
+        }
+        // It, or the one before its restart, is being brought over.
+        let name = title(info);
+        if let Some(crossing) = self.crossings.values_mut().find(|crossing| crossing.name == name) {
+            return crossing.look_for_double(here);
         }
         if !other.iter().any(|twin| is_twin(info, twin)) {
             return self.begin(info, uid);
@@ -185,12 +200,6 @@ impl Gateway {
         say(&format!("{what} The gateway keeps looking."));
     }
 
-    /// Whether this stream, or the one before its restart, is being brought over.
-    fn crosses(&self, info: &StreamInfo) -> bool {
-        let title = title(info);
-        self.crossings.values().any(|crossing| crossing.name == title)
-    }
-
     fn begin(&mut self, info: &StreamInfo, uid: String) {
         let name = title(info);
         if !self.is_outward && !is_sealed(&self.to, info) {
@@ -217,7 +226,7 @@ impl Gateway {
             Err(error) => return self.tell(format!("{name} waits for a thread: {error}.")),
         };
         say(&format!("{name}: begins"));
-        self.crossings.insert(uid, Crossing { name, info: kept, stop, thread });
+        self.crossings.insert(uid, Crossing { name, info: kept, double: Double::None, stop, thread });
     }
 
     fn leave_alone(&mut self, uid: String) {
@@ -273,6 +282,25 @@ impl Gateway {
             None => ips.all(|ip| ip.is_loopback()),
             Some(host) => ips.all(|ip| host.addresses.contains(&ip)),
         }
+    }
+}
+
+impl Crossing {
+    /// Says once that another stream, which cannot be told from this one, stays behind.
+    fn look_for_double(&mut self, here: &[StreamInfo]) {
+        let is_alone = here.iter().filter(|info| title(info) == self.name).count() < 2;
+        self.double = match self.double {
+            Double::Told => Double::Told,
+            _ if is_alone => Double::None,
+            Double::None => Double::Seen,
+            Double::Seen => {
+                say(&format!(
+                    "{}: another stream has this name, type and source id, and is left alone. Give each its own source id.",
+                    self.name
+                ));
+                Double::Told
+            }
+        };
     }
 }
 
@@ -340,3 +368,33 @@ const LOOK: Duration = Duration::from_millis(1500);
 const CROSSINGS_MAX: usize = 256;
 const LEFT_ALONE_MAX: usize = 4096;
 const PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use schwann_proto::stream::ChannelFormat;
+
+    use super::*;
+
+    #[test]
+    fn another_stream_of_the_same_name_is_told_once_and_a_restart_is_not() {
+        let stream = |name: &str| StreamInfo::new(name, "EEG", 1, 100.0, ChannelFormat::Float32, "").unwrap();
+        let (two, one) = ([stream("EEG"), stream("EEG")], [stream("EEG"), stream("Other")]);
+        let mut crossing = Crossing {
+            name: title(&two[0]),
+            info: two[0].clone(),
+            double: Double::None,
+            stop: Arc::default(),
+            thread: thread::spawn(|| Ok(())),
+        };
+        let mut look = |here: &[StreamInfo]| {
+            crossing.look_for_double(here);
+            crossing.double
+        };
+        // Its sender started again during the first look.
+        assert!(look(&two) == Double::Seen);
+        assert!(look(&one) == Double::None);
+        assert!(look(&two) == Double::Seen);
+        assert!(look(&two) == Double::Told);
+        assert!(look(&one) == Double::Told);
+    }
+}
