@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::harness::{Lab, stream};
 use crate::senders::{Habit, Sender};
+use crate::served;
 
 /// Answers every search of a lab with made-up streams, at whose port a listener takes connections and says nothing.
 struct Forger {
@@ -124,6 +125,22 @@ fn a_description_of_two_thousand_million_channels_takes_no_memory() {
         }
         running.kill().and_then(|()| running.wait()).expect("a child");
     }
+}
+
+#[test]
+fn a_mirror_passes_over_a_stream_that_does_not_answer() {
+    let lab = Lab::new("mirror-silent");
+    let forger = Forger::of(&lab, 1, 1);
+    let mirror = ["ft", "mirror", "name='Forged' or name='Real'", "localhost:0"];
+    let mirror = served::Running::spawn(&mut lab.schwann(&mirror));
+    while forger.called() == 0 {
+        thread::yield_now();
+    }
+    let _real = Sender::start(&lab, Habit::sound("Real", 100.0), None);
+    let wait = ["ft", "wait", &mirror.address, "--samples", "1", "--timeout", "60"];
+    let (code, _, said) = lab.run(&wait);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(mirror.end().0, Some(0));
 }
 
 /// How many threads a process has; none once it has ended.

@@ -2,12 +2,14 @@
 
 use core::time::Duration;
 use std::sync::Arc;
+use std::time::Instant;
 
 use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER};
 use schwann::{Context, Error, Inlet, StreamInfo};
 use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_proto::stream::ChannelFormat;
+use schwann_proto::stream_info::{Endpoint, IpVersion};
 use schwann_recorder::{Chunk, Selector, Stop, Values, any_of};
 
 use super::super::publish::PUBLISHED;
@@ -22,6 +24,8 @@ pub(super) struct Lab {
     markers: Vec<Selector>,
     /// Marker streams that were there before, by UID.
     known: Vec<String>,
+    /// Where streams of samples did not answer: the others have their turn first.
+    silent: Vec<[Endpoint; 2]>,
 }
 
 impl Lab {
@@ -34,16 +38,24 @@ impl Lab {
         let condition = any_of(markers.iter().chain([stream])).unwrap_or_default();
         let resolver = ContinuousResolver::by_predicate(Arc::clone(&config), &condition, FORGET_AFTER);
         let resolver = resolver.map_err(|error| Problem::with("search", error))?;
-        Ok(Self { config, resolver, stream: stream.clone(), markers: markers.to_vec(), known: Vec::new() })
+        Ok(Self {
+            config,
+            resolver,
+            stream: stream.clone(),
+            markers: markers.to_vec(),
+            known: Vec::new(),
+            silent: Vec::new(),
+        })
     }
 
-    /// Connects to the stream that is wanted, if it is there.
+    /// Connects to the stream that is wanted, if it is there. One that is announced and does not answer is given up.
     ///
     /// - Errors: it is there and cannot be a buffer.
-    pub(super) fn find_signal(&self, stop: &Stop) -> Result<Option<Signal>, Problem> {
+    pub(super) fn find_signal(&mut self, stop: &Stop) -> Result<Option<Signal>, Problem> {
         let found: Vec<_> =
             self.resolver.results().into_iter().filter(|info| self.stream.chooses(info)).collect();
-        let Some(info) = found.iter().find(|info| data_type(info).is_some()) else {
+        let fitting: Vec<_> = found.iter().filter(|info| data_type(info).is_some()).collect();
+        let Some(&first) = fitting.first() else {
             return match found.first() {
                 None => Ok(None),
                 Some(info) => Err(Problem::with(
@@ -52,7 +64,18 @@ impl Lab {
                 )),
             };
         };
-        Signal::open(info, &self.config, stop)
+        let untried = fitting.iter().find(|info| !self.silent.contains(&place(info)));
+        if untried.is_none() {
+            self.silent.clear();
+        }
+        let info = untried.map_or(first, |info| *info);
+        let signal = Signal::open(info, &self.config, stop)?;
+        if signal.is_none() {
+            // What is announced no more needs no memory.
+            self.silent.retain(|silent| fitting.iter().any(|info| place(info) == *silent));
+            self.silent.push(place(info));
+        }
+        Ok(signal)
     }
 
     /// Adds the marker streams that are new.
@@ -83,14 +106,16 @@ pub(super) struct Signal {
 }
 
 impl Signal {
-    /// Connects; nothing if the stream went away, or we are to stop.
+    /// Connects; nothing if the stream went away or does not answer, or we are to stop.
     fn open(info: &StreamInfo, config: &Arc<Context>, stop: &Stop) -> Result<Option<Self>, Problem> {
         let wrong = |error: Error| Problem::with(info.name(), error);
         let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config)).map_err(wrong)?;
+        let deadline = Instant::now() + ANSWER_PATIENCE;
+        let may_wait = || !stop.is_raised() && Instant::now() < deadline;
         let full = loop {
             match inlet.full_info(CONNECT_PATIENCE) {
                 Ok(full) => break full,
-                Err(Error::Timeout) if !stop.is_raised() => {}
+                Err(Error::Timeout) if may_wait() => {}
                 Err(Error::Timeout | Error::Lost) => return Ok(None),
                 Err(error) => return Err(wrong(error)),
             }
@@ -98,7 +123,7 @@ impl Signal {
         let chunk = loop {
             match Chunk::open(&inlet, CONNECT_PATIENCE) {
                 Ok(chunk) => break chunk,
-                Err(Error::Timeout) if !stop.is_raised() => {}
+                Err(Error::Timeout) if may_wait() => {}
                 Err(Error::Timeout | Error::Lost) => return Ok(None),
                 Err(error) => return Err(wrong(error)),
             }
@@ -233,6 +258,11 @@ impl MarkerSource {
     }
 }
 
+/// Where a stream is; a made-up one may have another UID each time.
+fn place(info: &StreamInfo) -> [Endpoint; 2] {
+    [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).clone())
+}
+
 /// What a buffer is told about a stream; nothing if it cannot hold it.
 fn header(info: &StreamInfo) -> Option<Header> {
     let header = Header::new(info.channel_count(), info.nominal_rate() as f32, data_type(info)?);
@@ -267,3 +297,5 @@ fn labels(info: &StreamInfo) -> Vec<String> {
 
 /// Seconds before a connection attempt looks whether to stop.
 const CONNECT_PATIENCE: f64 = 0.5;
+/// How long a stream may take to answer before another has its turn, and its absence is said.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
