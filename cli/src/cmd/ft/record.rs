@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let start = if arguments.newest { Start::Newest } else { Start::Oldest };
-    let mut follower = Follower::new(arguments.place.connect()?, start);
+    let mut follower = Follower::new(arguments.place.connect()?, start).with_longest_block(LONGEST_BLOCK);
     let wrong = |error| Problem::Failed(format!("{error}"));
     let mut recording = Recording::create(&arguments.folder).map_err(wrong)?;
     writeln!(io::stdout(), "recording to {}", arguments.folder.display())?;
@@ -56,3 +56,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     eprintln!("schwann: {samples} samples and {events} events were overwritten before they were read");
     Ok(Exit::Found)
 }
+
+/// A ring can hold gigabytes, more than one reply should bring.
+const LONGEST_BLOCK: u32 = 4096;
