@@ -7,6 +7,9 @@ use crate::block::Block;
 use crate::wire::{Event, Header, Totals};
 
 /// Follows an acquisition: each sample and each event once, through restarts of the acquisition and of the server.
+///
+/// The protocol names no acquisition. A new one shows by lower counts, or by samples of another shape. One of the same
+/// shape that has overtaken these counts by the next look passes for the one before, and its beginning is not read.
 #[derive(Debug)]
 pub struct Follower {
     client: Client,
@@ -142,6 +145,7 @@ impl Follower {
         let first = self.next.samples;
         let count = (totals.samples - first).min(self.longest_block);
         match self.client.samples(first, first + (count - 1)) {
+            Ok(block) if !self.has_shape_of(&block) => self.find_other_header(),
             Ok(block) => {
                 self.next.samples = first + count;
                 Ok(Some(Update::Samples(block)))
@@ -156,6 +160,26 @@ impl Follower {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether the header announces such samples.
+    fn has_shape_of(&self, block: &Block) -> bool {
+        let Block { definition, .. } = block;
+        self.header.as_ref().is_some_and(|header| {
+            (header.channel_count, header.data_type.code())
+                == (definition.channel_count, definition.data_type)
+        })
+    }
+
+    /// Samples of another shape are those of another acquisition, which is followed from its beginning.
+    fn find_other_header(&mut self) -> Result<Option<Update>, ClientError> {
+        match self.client.header() {
+            // Else a server that contradicts itself would begin an acquisition at each look.
+            Ok((header, _)) if Some(&header) == self.header.as_ref() => return Err(ClientError::Confused),
+            Ok(_) | Err(ClientError::Refused(_)) => self.header = None,
+            Err(error) => return Err(error),
+        }
+        Ok(None)
     }
 
     fn read_events(&mut self, totals: Totals) -> Result<Option<Update>, ClientError> {

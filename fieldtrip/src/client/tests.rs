@@ -239,6 +239,29 @@ fn a_follower_that_comes_late_gets_all_that_the_ring_still_has() {
 }
 
 #[test]
+fn samples_of_another_shape_are_those_of_another_acquisition() {
+    let server = server();
+    let buffer = server.buffer();
+    for other in [Header::new(3, 250.0, DataType::Int16), Header::new(2, 250.0, DataType::Uint16)] {
+        let mut follower = Follower::new(client(&server, Options::default()), Start::Oldest);
+        let mut next = || follower.next_update(Duration::from_millis(20)).unwrap();
+        buffer.put_header(header()).unwrap();
+        buffer.put_samples(2, &[1_i16; 20]).unwrap();
+        assert_eq!(next(), Some(Update::Header(header())));
+        assert!(matches!(next(), Some(Update::Samples(Block { first: 0, .. }))));
+        buffer.put_header(other.clone()).unwrap();
+        // More than before, so that the counts never look smaller.
+        match other.data_type {
+            DataType::Int16 => buffer.put_samples(3, &[2_i16; 60]).unwrap(),
+            _ => buffer.put_samples(2, &[2_u16; 40]).unwrap(),
+        }
+        assert_eq!(next(), Some(Update::Header(other)));
+        let Some(Update::Samples(block)) = next() else { panic!("no samples") };
+        assert_eq!((block.first, block.definition.sample_count), (0, 20));
+    }
+}
+
+#[test]
 fn a_host_that_does_not_exist_is_not_waited_for() {
     let address = Address::Tcp { host: "no-such-host.invalid".into(), port: 1972 };
     let options = Options { patience: Duration::from_secs(3600), ..Options::default() };
