@@ -4,7 +4,7 @@ mod remainders;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -27,8 +27,8 @@ pub struct Outbound {
     remainders: Remainders,
     /// Streams that are not relayed, by UID, and since when that is known.
     left_alone: BTreeMap<String, Instant>,
-    /// Names of those that could not be relayed, and were not since.
-    unrelayed: BTreeSet<String>,
+    /// By journal: the names of those that could not be relayed, and were not since.
+    unrelayed: BTreeMap<PathBuf, String>,
     /// Something was relayed.
     has_begun: bool,
     looks: u32,
@@ -70,7 +70,7 @@ impl Outbound {
             edges: BTreeMap::new(),
             remainders: Remainders::default(),
             left_alone: BTreeMap::new(),
-            unrelayed: BTreeSet::new(),
+            unrelayed: BTreeMap::new(),
             has_begun: false,
             looks: 0,
             remarks: Vec::new(),
@@ -89,15 +89,7 @@ impl Outbound {
         };
         self.left_alone.retain(|_, since| since.elapsed() < AGAIN);
         self.end_reshaped(&found);
-        for info in found {
-            let uid = info.uid().to_string_lossy().into_owned();
-            let is_new = !self.edges.contains_key(&uid) && !self.left_alone.contains_key(&uid);
-            let has_room =
-                self.edges.values().filter(|one| one.status.get().is_none()).count() < OPENING_MOST;
-            if is_new && has_room && !self.runs(&info) && !self.stop.is_raised() {
-                self.begin(info, uid);
-            }
-        }
+        self.take_in(found);
         self.note_begun();
         if !self.stop.is_raised() {
             let there = self.edges.values().map(|running| running.journal.clone()).collect();
@@ -109,6 +101,26 @@ impl Outbound {
                 .push(String::from("nothing is relayed yet; `schwann doctor` tells which streams are seen"));
         }
         Ok(())
+    }
+
+    /// Begins with the streams that are new, as many at once as may be.
+    fn take_in(&mut self, found: Vec<StreamInfo>) {
+        let uids: BTreeSet<_> = found.iter().map(|info| info.uid().to_string_lossy().into_owned()).collect();
+        for info in found {
+            let uid = info.uid().to_string_lossy().into_owned();
+            let is_new = !self.edges.contains_key(&uid) && !self.left_alone.contains_key(&uid);
+            let has_room =
+                self.edges.values().filter(|one| one.status.get().is_none()).count() < OPENING_MOST;
+            if !is_new || !has_room || self.stop.is_raised() {
+                continue;
+            }
+            let journal = journal_of(&info, &self.access, &self.settings);
+            if self.has_twin(&journal, &uids) {
+                self.leave_twin(uid, journal, &info);
+            } else if info.source_id().is_empty() || !self.runs(&journal) {
+                self.begin(info, uid, journal);
+            }
+        }
     }
 
     /// What happened since this was last called.
@@ -129,9 +141,12 @@ impl Outbound {
         self.note_begun();
         self.edges.values().for_each(|running| running.stop.raise());
         for (uid, running) in core::mem::take(&mut self.edges) {
-            // One that has not been opened has nothing to end.
             if running.is_told {
                 self.part(uid, running);
+            } else {
+                // It has nothing to end.
+                let name = running.info.name().to_string();
+                self.leave_alone(uid, running.journal, &name, "was still being opened");
             }
         }
         self.is_whole &= self.remainders.end();
@@ -140,13 +155,13 @@ impl Outbound {
             self.remarks
                 .push(String::from("nothing was relayed; `schwann doctor` tells which streams are seen"));
         }
-        let unrelayed = self.unrelayed.iter();
+        let unrelayed = self.unrelayed.values();
         self.remarks.extend(unrelayed.map(|name| format!("{name}: was not relayed, as is said above")));
         (self.remarks, self.is_whole && self.has_begun && self.unrelayed.is_empty())
     }
 
-    fn begin(&mut self, info: StreamInfo, uid: String) {
-        let (name, journal) = (info.name(), journal_of(&info, &self.access, &self.settings));
+    fn begin(&mut self, info: StreamInfo, uid: String, journal: PathBuf) {
+        let name = info.name();
         self.remainders.give_way(&journal);
         let (asked, context, stop) = (info.clone(), Arc::clone(&self.context), Arc::<Stop>::default());
         let ends = Arc::clone(&stop);
@@ -165,7 +180,8 @@ impl Outbound {
                 self.edges.insert(uid, running);
             }
             Err(error) => {
-                self.leave_alone(uid, &name.to_string(), &format!("the system gives no thread: {error}"));
+                let why = format!("the system gives no thread: {error}");
+                self.leave_alone(uid, journal, &name.to_string(), &why);
             }
         }
     }
@@ -190,18 +206,30 @@ impl Outbound {
             self.has_begun = true;
             let name = running.info.name().to_string();
             self.remarks.push(format!("{name}: is relayed"));
-            self.unrelayed.remove(&name);
+            self.unrelayed.remove(&running.journal);
         }
     }
 
-    /// Whether this stream, which may have come back under another UID, is relayed already.
-    fn runs(&self, info: &StreamInfo) -> bool {
-        let is_same = |one: &Running| {
-            one.info.name() == info.name()
-                && one.info.source_id() == info.source_id()
-                && !(one.stop.is_raised() && one.thread.is_finished())
-        };
-        !info.source_id().is_empty() && self.edges.values().any(is_same)
+    /// Whether the stream of this journal, which may have come back under another UID, is relayed already.
+    fn runs(&self, journal: &Path) -> bool {
+        let goes_on = |one: &Running| !(one.stop.is_raised() && one.thread.is_finished());
+        self.edges.values().any(|one| one.journal == journal && goes_on(one))
+    }
+
+    /// Whether another stream of this journal is relayed, and still there.
+    fn has_twin(&self, journal: &Path, found: &BTreeSet<String>) -> bool {
+        self.edges.iter().any(|(uid, one)| one.journal == journal && found.contains(uid))
+    }
+
+    /// Says once that one journal cannot hold two streams.
+    fn leave_twin(&mut self, uid: String, journal: PathBuf, info: &StreamInfo) {
+        let name = info.name();
+        if self.unrelayed.insert(journal, name.to_string()).is_none() {
+            self.remarks.push(format!(
+                "{name}: another stream has this name, type and source id; only one of them is relayed, so give each its own source id"
+            ));
+        }
+        self.left_alone.insert(uid, Instant::now());
     }
 
     fn part_from_ended(&mut self) {
@@ -220,7 +248,7 @@ impl Outbound {
                 self.left_alone.insert(uid, Instant::now());
                 return;
             }
-            Ok(Err(error)) => return self.leave_alone(uid, &name, &error.to_string()),
+            Ok(Err(error)) => return self.leave_alone(uid, running.journal, &name, &error.to_string()),
             Err(_) => {
                 self.is_whole = false;
                 "broke off"
@@ -234,9 +262,9 @@ impl Outbound {
     }
 
     /// Tries a stream again after a while.
-    fn leave_alone(&mut self, uid: String, name: &str, why: &str) {
+    fn leave_alone(&mut self, uid: String, journal: PathBuf, name: &str, why: &str) {
         self.remarks.push(format!("{name}: {why}"));
-        self.unrelayed.insert(name.to_owned());
+        self.unrelayed.insert(journal, name.to_owned());
         self.left_alone.insert(uid, Instant::now());
     }
 }

@@ -207,6 +207,20 @@ def journal_of_a_stream_that_is_away() -> None:
     print("ok: what waited in the journal of a stream that is away got to the hub, and every sample is in the recording")
 
 
+def twin_is_told() -> None:
+    """Two senders of one name, type and source id: one is relayed, and the other is no secret."""
+    with lab() as (authority, a, _, _):
+        hub = Hub(authority)
+        first = a.sends("Twin", 10**6)
+        a.sends("Twin", 10**6)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed").until("only one of them is relayed")
+        assert outward.end() == 1 and "Twin: was not relayed" in outward.text(), outward.text()
+        first.kill()
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed").until("the hub is reached")
+        assert outward.end() == 0, outward.text()
+    print("ok: of two streams that are called alike, one is relayed, and the other is told")
+
+
 def delivered_goes_with_time() -> None:
     """Three runs, of which the first is delivered and the second is not; then 91 days are over."""
     with lab() as (authority, a, b, _):
@@ -348,5 +362,5 @@ def revoked_edge_is_heard_no_more() -> None:
 
 if __name__ == "__main__":
     run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away":
-         journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "old": delivered_goes_with_time, "long": sample_is_too_long,
+         journal_of_a_stream_that_is_away, "twin": twin_is_told, "rekeyed": device_has_a_new_key, "old": delivered_goes_with_time, "long": sample_is_too_long,
          "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more})

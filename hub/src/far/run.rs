@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use schwann::{StreamInfo, local_clock};
 use schwann_relay::{
-    Announcement, Backlog, Block, BlockPlace, Follower, Note, NoteKind, Ranges, Refused, RunId, StreamId,
-    Taken,
+    Announcement, Backlog, Block, BlockPlace, Follower, Note, NoteKind, Range, Ranges, Refused, RunId,
+    StreamId, Taken,
 };
 use schwann_session::{Certificate, Refusal, UnixSeconds};
 
@@ -43,6 +43,8 @@ pub struct FarRun {
     floor: Option<u64>,
     /// The highest block that came.
     newest: Option<u64>,
+    /// The highest block of the run's device whose key was not here.
+    unopened: Option<u64>,
     receipts: BTreeMap<String, Ranges>,
     pub(super) clock: Clock,
     known_since: Instant,
@@ -62,6 +64,7 @@ impl FarRun {
             waiting_bytes: 0,
             floor: None,
             newest: None,
+            unopened: None,
             receipts: BTreeMap::new(),
             clock: Clock::default(),
             known_since: Instant::now(),
@@ -169,6 +172,13 @@ impl FarRun {
     #[must_use]
     pub fn newest(&self) -> Option<u64> {
         self.newest
+    }
+
+    /// The blocks behind all that could be opened, up to one that came and waits for its key.
+    #[must_use]
+    pub fn unopened(&self) -> Option<Range> {
+        let (first, last) = (self.newest.map_or(0, |newest| newest.saturating_add(1)), self.unopened?);
+        (first <= last).then_some(Range { first, last })
     }
 
     /// By device: the blocks that it has on disk.
@@ -298,6 +308,7 @@ impl FarRun {
                 Ok(Some((place, content)))
             }
             Taken::NoKey => {
+                self.unopened = self.unopened.max(Some(block.number()));
                 self.wait(block.as_bytes());
                 Ok(None)
             }

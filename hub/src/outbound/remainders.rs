@@ -88,8 +88,8 @@ impl Remainders {
     pub(super) fn give_way(&mut self, journal: &Path) {
         let Some(running) = self.running.remove(journal) else { return };
         running.stop.raise();
-        // It ends within one turn. What it did not hand over, the edge does.
-        let _ended = running.thread.join();
+        // It ends within one turn. What it did not hand over, the edge does; what it lost stays lost.
+        self.part(running);
     }
 
     /// What happened since this was last called.

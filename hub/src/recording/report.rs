@@ -118,7 +118,10 @@ impl Recording {
     pub(super) fn recorded(&self, far: &FarRun) -> RecordedRun {
         let report = far.follower().report();
         let archive = self.archives.get(&far.id());
-        let mut missing = above(report.missing, far.floor());
+        let mut missing = report.missing;
+        // The run went on, and its blocks are not in the recording.
+        far.unopened().into_iter().for_each(|range| missing.insert(range));
+        let mut missing = above(missing, far.floor());
         let damaged = archive.map(|archive| archive.damaged().as_slice()).unwrap_or_default();
         damaged.iter().for_each(|range| missing.insert(*range));
         RecordedRun {

@@ -200,14 +200,24 @@ fn write_block(
     block: Opened,
     unwritten: &mut Unwritten,
 ) -> Result<(), RecordingError> {
-    match block {
+    let is_written = match block {
         Opened::Samples(content) => {
             let is_written = stream.write_block(recording, &content)?;
             unwritten.malformed += u64::from(!is_written);
+            is_written
         }
-        Opened::End => {}
-        Opened::NoKey => unwritten.unopened += 1,
-        Opened::Malformed => unwritten.malformed += 1,
+        Opened::End => true,
+        Opened::NoKey => {
+            unwritten.unopened += 1;
+            false
+        }
+        Opened::Malformed => {
+            unwritten.malformed += 1;
+            false
+        }
+    };
+    if !is_written {
+        stream.account.miss();
     }
     Ok(())
 }
