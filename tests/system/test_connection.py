@@ -152,10 +152,11 @@ def test_a_sender_that_crashes_and_comes_back_is_found_again(sender, receiver):
 @pytest.mark.better("receiver")
 def test_a_source_that_comes_back_in_another_shape_is_told(sender, receiver):
     other = receiver(log__level=-1)
-    outlet, inlet = sender().outlet(channels=2), other.inlet()
+    first = sender()
+    outlet, inlet = first.outlet(channels=2), other.inlet()
     inlet.open()
     wait_until(outlet.consumers)
-    outlet.destroy()
+    first.kill()
     sender().outlet(channels=3)
     wait_until(lambda: "has a stream of 3 channels of float32, not 2 of float32" in other.log.read_text(), 50.0)
 

@@ -4,6 +4,7 @@ A day's events one after the other (day.py), and what differs in the older proto
 SCHWANN_LIBLSL, SCHWANN_PROGRAM for the keys, and SCHWANN_THIEF (session's example) for the second part.
 """
 
+import collections
 import ctypes
 import os
 import socket
@@ -75,21 +76,24 @@ class Wire:
 
 
 def heard_between(packets, ports):
-    """All bytes of UDP and TCP payloads from or to these ports, the TCP streams by (from, to), and the datagrams."""
-    everything, pieces, datagrams = bytearray(), {}, []
+    """All bytes of UDP and TCP payloads from or to these ports, the TCP streams by (from, to) of a connection, and the datagrams."""
+    everything, pieces, datagrams, connections = bytearray(), {}, [], collections.Counter()
     for packet in packets:
         ip = packet[14:]
         if len(ip) < 40 or ip[0] >> 4 != 4 or ip[9] not in (6, 17):
             continue
         ip = ip[:struct.unpack("!H", ip[2:4])[0] or None]
         body = ip[(ip[0] & 15) * 4:]
-        way = struct.unpack("!HH", body[:4])
-        if not ports & set(way):
+        if not ports & set(struct.unpack("!HH", body[:4])):
             continue
         if ip[9] == 17:
             everything += body[8:]
             datagrams.append(body[8:])
             continue
+        ends = ip[12:16] + body[:2], ip[16:20] + body[2:4]
+        # A later connection may have the ports of one that is over: it begins with a synchronising segment of its own.
+        connections[frozenset(ends)] += body[13] & 0x12 == 0x02
+        way = tuple((connections[frozenset(ends)], end) for end in ends)
         payload = body[(body[12] >> 4) * 4:]
         if payload:
             sequence = struct.unpack("!I", body[4:8])[0]

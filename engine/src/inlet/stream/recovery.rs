@@ -179,4 +179,4 @@ fn query(
 const ROUND: Duration = Duration::from_secs(10);
 
 /// Longest search for a stream of another shape, which holds up the search for the lost one.
-const OTHER_SHAPE_SEARCH: Duration = Duration::from_millis(500);
+const OTHER_SHAPE_SEARCH: Duration = Duration::from_secs(1);
