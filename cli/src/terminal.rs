@@ -195,6 +195,13 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     without(text, steers_terminals)
 }
 
+/// Prints lines, as they are, at once. The work goes on and ends as it must where no program reads them.
+pub(crate) fn say(lines: &[String]) {
+    let mut out = io::stdout().lock();
+    let said = lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)));
+    let _ = said.and_then(|()| out.flush());
+}
+
 /// The path of a file, whose name may be foreign text as well.
 pub(crate) fn printable_path(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()

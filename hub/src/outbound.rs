@@ -29,6 +29,8 @@ pub struct Outbound {
     left_alone: BTreeMap<String, Instant>,
     /// By journal: the names of those that could not be relayed, and were not since.
     unrelayed: BTreeMap<PathBuf, String>,
+    /// By journal: the names of streams that are called as one that is relayed.
+    twins: BTreeMap<PathBuf, String>,
     /// Something was relayed.
     has_begun: bool,
     looks: u32,
@@ -71,6 +73,7 @@ impl Outbound {
             remainders: Remainders::default(),
             left_alone: BTreeMap::new(),
             unrelayed: BTreeMap::new(),
+            twins: BTreeMap::new(),
             has_begun: false,
             looks: 0,
             remarks: Vec::new(),
@@ -155,9 +158,10 @@ impl Outbound {
             self.remarks
                 .push(String::from("nothing was relayed; `schwann doctor` tells which streams are seen"));
         }
-        let unrelayed = self.unrelayed.values();
+        let unrelayed = self.unrelayed.values().chain(self.twins.values());
         self.remarks.extend(unrelayed.map(|name| format!("{name}: was not relayed, as is said above")));
-        (self.remarks, self.is_whole && self.has_begun && self.unrelayed.is_empty())
+        let is_all = self.unrelayed.is_empty() && self.twins.is_empty();
+        (self.remarks, self.is_whole && self.has_begun && is_all)
     }
 
     fn begin(&mut self, info: StreamInfo, uid: String, journal: PathBuf) {
@@ -224,7 +228,7 @@ impl Outbound {
     /// Says once that one journal cannot hold two streams.
     fn leave_twin(&mut self, uid: String, journal: PathBuf, info: &StreamInfo) {
         let name = info.name();
-        if self.unrelayed.insert(journal, name.to_string()).is_none() {
+        if self.twins.insert(journal, name.to_string()).is_none() {
             self.remarks.push(format!(
                 "{name}: another stream has this name, type and source id; only one of them is relayed, so give each its own source id"
             ));

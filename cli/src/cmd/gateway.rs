@@ -16,7 +16,7 @@ use schwann_recorder::{Selector, Stop, any_of, has_changed};
 
 use crate::beside::both;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::{lab, stop};
+use crate::{lab, stop, terminal};
 
 mod bridge;
 mod door;
@@ -306,7 +306,7 @@ impl Crossing {
 
 /// Prints a line. Streams are brought over also where no program reads it.
 fn say(line: &str) {
-    super::relay::say(&[line.to_owned()]);
+    terminal::say(&[line.to_owned()]);
 }
 
 fn title(info: &StreamInfo) -> String {

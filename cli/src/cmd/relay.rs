@@ -3,7 +3,6 @@
 pub(crate) mod status;
 
 use core::time::Duration;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use schwann_recorder::Selector;
 use schwann_session::DeviceName;
 
 use crate::exit::{Exit, Outcome, Problem};
-use crate::terminal::printable;
+use crate::terminal::say;
 use crate::{lab, stop};
 
 /// Send streams to other sites, or receive those of other sites, through a hub.
@@ -201,13 +200,6 @@ pub(crate) fn default_journal() -> PathBuf {
 
 pub(super) fn failed(error: impl core::fmt::Display) -> Problem {
     Problem::Failed(error.to_string())
-}
-
-/// Prints lines, as they are, at once. The work goes on and ends as it must where no program reads them.
-pub(super) fn say(lines: &[String]) {
-    let mut out = io::stdout().lock();
-    let said = lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)));
-    let _ = said.and_then(|()| out.flush());
 }
 
 fn device_name(text: &str) -> Result<DeviceName, &'static str> {

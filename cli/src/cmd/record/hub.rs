@@ -15,10 +15,10 @@ use schwann_recorder::Stop;
 use serde_json::Value;
 
 use super::Arguments;
-use crate::cmd::relay::{failed, history, say};
+use crate::cmd::relay::{failed, history};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
-use crate::terminal::Shown;
+use crate::terminal::{Shown, say};
 
 /// Records from a hub.
 pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context>, stop: &Stop) -> Outcome {
